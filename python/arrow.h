@@ -39,8 +39,11 @@ typedef struct fre_py_column {
 } fre_py_column;
 
 /** Rows first..first + n - 1 of a chunk as JSON lines at the end of fd; user NULL: none.  A null is left out (a text: null).
- * FRE_E_DATA: a chunk that contradicts itself; FRE_E_IO; FRE_E_NOMEM. */
+ * before: rows of chunks before, which messages count.  FRE_E_DATA: a chunk that contradicts itself; FRE_E_IO;
+ * FRE_E_NOMEM.  How long a buffer is the interface does not say, but of views: offsets that rise beyond one are the
+ * exporter's word. */
 fre_status fre_py_arrow_lines(int fd, const struct ArrowArray *chunk, int64_t first, int64_t n,
-                              const fre_py_column *text, const fre_py_column *user, fre_err *err);
+                              const fre_py_column *text, const fre_py_column *user, int64_t before,
+                              fre_err *err);
 
 #endif

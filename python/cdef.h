@@ -650,7 +650,8 @@ typedef struct fre_py_column {
     const char *key;
 } fre_py_column;
 fre_status fre_py_arrow_lines(int fd, const struct ArrowArray *chunk, int64_t first, int64_t n,
-                              const fre_py_column *text, const fre_py_column *user, fre_err *err);
+                              const fre_py_column *text, const fre_py_column *user, int64_t before,
+                              fre_err *err);
 fre_status fre_py_partial_add(fre_partial_worker *w, size_t n, const uint8_t *user,
                               const uint8_t *text, const uint64_t *records, const uint8_t *place,
                               const float *x, fre_err *err);

@@ -152,9 +152,9 @@ def _by_levels(m: Any, request: Any, level: Any, epsilon: float | None, given: d
     whole.level, whole.n = level, request.n_levels
     whole.adjacency, whole.cells_per_user = m.adjacency, m.cells_per_user
     if epsilon is not None:
-        run(lib.fre_levels_delta, a, whole, epsilon, pure=True)
+        run(lib.fre_levels_delta, a, whole, epsilon, pure=True, held=(m, level))
     else:
-        run(lib.fre_levels_epsilon, a, whole, _asked_delta(given), pure=True)
+        run(lib.fre_levels_epsilon, a, whole, _asked_delta(given), pure=True, held=(m, level))
     weak = lib.fre_delta_warning(_asked_delta(given) if epsilon is None else a.delta, request.population)
     return json.loads(json_of(lib.fre_levels_account_json, a, whole, request, weak))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import difflib
 import json
+import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,40 +19,52 @@ _STRINGS = {"u": "string", "U": "large_string", "vu": "string_view"}
 _INTS = {"c": "int8", "C": "uint8", "s": "int16", "S": "uint16", "i": "int32", "I": "uint32", "l": "int64",
          "L": "uint64"}
 _OTHERS = {"b": "bool", "e": "halffloat", "f": "float", "g": "double", "z": "binary", "Z": "large_binary",
-           "vz": "binary_view", "+s": "struct", "+l": "list", "+L": "large_list", "+vl": "list_view", "+m": "map"}
+           "vz": "binary_view", "+s": "struct", "+l": "list", "+L": "large_list", "+vl": "list_view",
+           "+vL": "large_list_view", "+m": "map"}
 _BEGINNINGS = {"ts": "timestamp", "td": "date", "tt": "time", "tD": "duration", "ti": "interval", "d:": "decimal",
                "w:": "fixed_size_binary", "+w": "fixed_size_list", "+u": "union", "+r": "run_end_encoded"}
+
+_UNSOUND = "data is no sound Arrow"
 
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype = ctypes.c_void_p
 _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-def check_column(name: str, names: list[str], parameter: str) -> None:
-    """Is there such a column?"""
-    if name in names:
+def check_column(name: str, names: list[Any], parameter: str) -> None:
+    """Is there one such column?"""
+    if names.count(name) == 1:
         return
-    near = difflib.get_close_matches(name, names, 1)
+    if name in names:
+        raise DataError(f"data has {names.count(name)} columns {name!r} for {parameter}: give all but one another name")
+    near = difflib.get_close_matches(name, [n for n in names if isinstance(n, str)], 1)
     likely = f"; did you mean {near[0]!r}?" if near else ""
     asked = f": name the one of the {parameter}s with {parameter}=" if name == parameter else f" for {parameter}"
-    raise DataError(f"data has no column {name!r}{asked}; its columns: {', '.join(names[:20]) or 'none'}{likely}")
+    known = ", ".join(str(n)[:40] for n in names[:20])
+    raise DataError(f"data has no column {name!r}{asked}; its columns: {known or 'none'}{likely}")
+
+
+def _string(c: Any) -> str:
+    """That of an exporter, who may have none."""
+    return "" if c == ffi.NULL else string(c)
 
 
 def _kind(schema: Any) -> str:
     """What a column holds, for people."""
-    form = string(schema.format)
+    form = _string(schema.format)
     known = {**_STRINGS, **_INTS, **_OTHERS, "n": "null"}
     if schema.dictionary != ffi.NULL:
         return f"dictionary of {_kind(schema.dictionary)}"
-    return known.get(form) or _BEGINNINGS.get(form[:2], form)
+    return known.get(form) or _BEGINNINGS.get(form[:2]) or "an unknown type"
 
 
 def _column(keep: Keep, schema: Any, child: int, name: str, kinds: dict[str, str], wanted: str,
             parameter: str) -> Any:
     """A fre_py_column, if it holds what is wanted."""
     is_dictionary = schema.dictionary != ffi.NULL
-    form = string((schema.dictionary if is_dictionary else schema).format)
-    if form not in kinds and form != "n" or is_dictionary and string(schema.format) not in _INTS:
+    values = schema.dictionary if is_dictionary else schema
+    form, is_nested = _string(values.format), is_dictionary and values.dictionary != ffi.NULL
+    if form not in kinds and form != "n" or is_nested or is_dictionary and _string(schema.format) not in _INTS:
         raise DataError(f"the column {name!r} holds {_kind(schema)}, not {wanted}: convert it, or name another with "
                         f"{parameter}=")
     c = keep.also(ffi.new("fre_py_column *"))
@@ -62,12 +76,15 @@ def _column(keep: Keep, schema: Any, child: int, name: str, kinds: dict[str, str
 
 def _columns(keep: Keep, schema: Any, text: str, user: str | None) -> tuple[Any, Any]:
     ints = {**_STRINGS, **_INTS}
-    if string(schema.format) != "+s":
+    if _string(schema.format) != "+s":
         if user is not None:
             raise UsageError("user names a column, but data is a single column of texts: give a data frame with both")
         return _column(keep, schema, -1, text, _STRINGS, "strings", "text"), ffi.NULL
-    fields = [schema.children[i] for i in range(schema.n_children)]
-    names = ["" if f.name == ffi.NULL else string(f.name) for f in fields]
+    n = max(0, schema.n_children)
+    if n > 0 and (schema.children == ffi.NULL or any(schema.children[i] == ffi.NULL for i in range(n))):
+        raise DataError(f"{_UNSOUND}: its schema lacks columns that it counts")
+    fields = [schema.children[i] for i in range(n)]
+    names = [_string(f.name) for f in fields]
     check_column(text, names, "text")
     at = names.index(text)
     found = _column(keep, fields[at], at, text, _STRINGS, "strings", "text")
@@ -80,10 +97,11 @@ def _columns(keep: Keep, schema: Any, text: str, user: str | None) -> tuple[Any,
 
 def _next(stream: Any, get: Callable[..., int], what: Any) -> Any:
     """The schema, or the next chunk; the exporter's own error is the user's code speaking."""
-    if get(stream, what) != 0:
-        said = stream.get_last_error(stream)
-        raise DataError("the data frame failed to hand over its rows" +
-                        (f": {string(said).splitlines()[0][:200]}" if said != ffi.NULL else ""))
+    status = get(stream, what)
+    if status != 0:
+        known = ffi.NULL if stream.get_last_error == ffi.NULL else stream.get_last_error(stream)
+        lines = _string(known).splitlines() or [os.strerror(status)]
+        raise DataError(f"the data frame failed to hand over its rows: {lines[0][:200]}")
     return what
 
 
@@ -92,15 +110,64 @@ def _released(c: Any) -> None:
         c.release(c)
 
 
-def write(fd: int, data: Any, text: str, user: str | None) -> int:
-    """JSON lines at the end of fd, a record each; returns how many."""
+# ---- what hands over ----------------------------------------------------------------------------------------
+
+def _is_of(data: Any, library: str) -> bool:
+    return type(data).__module__.partition(".")[0] == library
+
+
+def refuse_spark(data: Any) -> None:
+    """Whose rows would all come here."""
+    if _is_of(data, "pyspark"):
+        raise UsageError("data is a Spark frame: fre_e2t.spark.synthesize takes it where its rows are")
+
+
+def _wanted(data: Any, text: str, user: str | None) -> Any:
+    """Of a pandas frame what is needed: that of other columns Arrow may have no type, and their values say what is
+    private."""
+    if not _is_of(data, "pandas") or getattr(getattr(data, "columns", None), "nlevels", 0) != 1:
+        return data
+    names = [str(c) for c in data.columns]
+    index = [n for n in data.index.names if n is not None]
+    for name, parameter in ((text, "text"), (user, "user")):
+        if name is not None and name not in index:
+            check_column(name, names, parameter)
+    if any(name in index for name in (text, user)):
+        return data
+    return data.iloc[:, [i for i, name in enumerate(names) if name in (text, user)]].reset_index(drop=True)
+
+
+def _capsule(data: Any, text: str, user: str | None) -> Any:
     try:
-        capsule = data.__arrow_c_stream__()
+        return _wanted(data, text, user).__arrow_c_stream__()
     except ImportError as error:
         raise UsageError("this data frame hands over Arrow only where pyarrow is installed: install it, or give a list "
                          "of str or of mappings") from error
-    stream = ffi.cast("struct ArrowArrayStream *", _pointer_of(capsule, b"arrow_array_stream"))
-    schema, keep, n = ffi.new("struct ArrowSchema *"), Keep(), 0
+    except DataError:
+        raise
+    except Exception as error:
+        if not _is_of(data, "pandas") and not type(error).__module__.startswith("pyarrow"):
+            raise
+        found = re.search(r"Conversion failed for column (.+?) with type \w+", " ".join(map(str, error.args)), re.DOTALL)
+    column = f"the column {found[1][:40]!r}" if found else "a column"  # the error itself may quote a value
+    raise DataError(f"{column} of data mixes types, or holds what Arrow has no type for: convert it, or leave it out")
+
+
+def _stream(capsule: Any) -> Any:
+    try:
+        stream = ffi.cast("struct ArrowArrayStream *", _pointer_of(capsule, b"arrow_array_stream"))
+    except ValueError:
+        raise DataError(f"{_UNSOUND}: its __arrow_c_stream__ returns no capsule of a stream") from None
+    if stream.release == ffi.NULL:
+        raise DataError("data is a stream that was read before: make it anew")
+    return stream
+
+
+def write(fd: int, data: Any, text: str, user: str | None) -> int:
+    """JSON lines at the end of fd, a record each; returns how many."""
+    refuse_spark(data)
+    capsule = _capsule(data, text, user)
+    stream, schema, keep, n = _stream(capsule), ffi.new("struct ArrowSchema *"), Keep(), 0
     try:
         _next(stream, stream.get_schema, schema)
         text_column, user_column = _columns(keep, schema, text, user)
@@ -109,8 +176,9 @@ def write(fd: int, data: Any, text: str, user: str | None) -> int:
             if chunk.release == ffi.NULL:
                 return n
             try:
-                for i in range(0, chunk.length, _ROWS):
-                    call(lib.fre_py_arrow_lines, fd, chunk, i, min(_ROWS, chunk.length - i), text_column, user_column)
+                for i in range(0, max(1, chunk.length), _ROWS):
+                    if chunk.length != 0:
+                        call(lib.fre_py_arrow_lines, fd, chunk, i, min(_ROWS, chunk.length - i), text_column, user_column, n)
                 n += chunk.length
             finally:
                 _released(chunk)

@@ -4,6 +4,7 @@ calling thread waits, shows progress and can be interrupted."""
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import sys
 import threading
@@ -11,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ._errors import error_of, string
+from ._errors import UsageError, error_of, string
 from ._fre import ffi, lib
 
 logger = logging.getLogger("fre_e2t")
@@ -42,6 +43,45 @@ class Keep:
         return c
 
 
+# ---- words and paths ------------------------------------------------------------------------------
+
+def word(name: str, value: Any) -> str | None:
+    """A str that C can hold, or None; name: of the parameter."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise UsageError(f"{name} must be a str, not {type(value).__name__}")
+    try:
+        value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise UsageError(f"{name} holds half of a surrogate pair, which no UTF-8 has: repair it") from None
+    if "\0" in value:
+        raise UsageError(f"{name} holds NUL: leave it out")
+    return value
+
+
+def path_of(path: Any, name: str = "data") -> str:
+    """A path as str; name: of the parameter."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise UsageError(f"{name} must be a path, not {type(path).__name__}")
+    found = word(name, os.fsdecode(path))
+    if not found:
+        raise UsageError(f"{name} must be a path, and is empty")
+    try:
+        os.fsencode(found)
+    except UnicodeEncodeError:
+        raise UsageError(f"{name} is a path that the encoding {sys.getfilesystemencoding()} of this process has no name for: "
+                         "set PYTHONUTF8=1") from None
+    return found
+
+
+def flag(name: str, value: Any) -> bool:
+    """Yes or no, numpy's too; None: left out."""
+    if value is not None and type(value).__name__ not in ("bool", "bool_"):
+        raise UsageError(f"{name} must be True or False, not {type(value).__name__}")
+    return bool(value)
+
+
 # ---- interruption ---------------------------------------------------------------------------------
 
 _lock = threading.Lock()
@@ -53,6 +93,18 @@ def _enter() -> None:
     global _running
     with _lock:
         _running += 1
+
+
+def _forked() -> None:
+    """No call goes on in a child."""
+    global _lock, _running, _interrupted
+    _lock, _running = threading.Lock(), 0
+    if _interrupted:
+        lib.fre_interrupt_clear()
+    _interrupted = False
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def _leave() -> None:
@@ -94,7 +146,8 @@ class Progress:
         self.sink = ffi.gc(lib.fre_py_progress_new(), lib.fre_py_progress_free)
         if self.sink == ffi.NULL:
             raise MemoryError("out of memory")
-        self._bar = (_Output() if _in_notebook() else _Line()) if (_is_shown() if shown is None else shown) else None
+        bar = _is_shown() if shown is None else flag("progress", shown)
+        self._bar: _Line | _Output | None = (_Output() if _in_notebook() else _Line()) if bar else None
         self._phase, self._since, self._done, self._at = "", time.monotonic(), 0, 0.0
         self._logged = self._since
 
@@ -117,7 +170,7 @@ class Progress:
             self._done, self._at = done[0], now
         line = self._line(done[0], total[0], now)
         if self._bar:
-            self._bar.draw(line)
+            self._try(lambda bar: bar.draw(line))
         elif now - self._logged >= _LINE:
             self._logged = now
             logger.info("%s", line)
@@ -140,7 +193,14 @@ class Progress:
     def end(self) -> None:
         """Take the bar away."""
         if self._bar:
-            self._bar.clear()
+            self._try(lambda bar: bar.clear())
+
+    def _try(self, what: Callable[[Any], None]) -> None:
+        """A bar that cannot be shown ends, and no run with it."""
+        try:
+            what(self._bar)
+        except (OSError, ValueError):
+            self._bar = None
 
 
 class _Line:
@@ -152,13 +212,18 @@ class _Line:
     def draw(self, line: str) -> None:
         line = line[:max(shutil.get_terminal_size().columns - 1, 1)]
         if line != self._shown:
-            print("\r" + line + " " * (len(self._shown) - len(line)), end="", file=sys.stderr, flush=True)
+            self._print("\r" + line + " " * (len(self._shown) - len(line)))
             self._shown = line
 
     def clear(self) -> None:
         if self._shown:
-            print("\r" + " " * len(self._shown) + "\r", end="", file=sys.stderr, flush=True)
+            self._print("\r" + " " * len(self._shown) + "\r")
             self._shown = ""
+
+    @staticmethod
+    def _print(line: str) -> None:
+        if sys.stderr is not None:
+            print(line, end="", file=sys.stderr, flush=True)
 
 
 class _Output:
@@ -214,11 +279,14 @@ def _work(job: Callable[[], Any], result: dict[str, Any], done: threading.Event,
 
 
 def _wait_uninterrupted(done: threading.Event, stop: Callable[[], None]) -> None:
-    while not done.is_set():
+    """Whatever handlers of signals raise meanwhile: the library still reads what this call holds."""
+    while True:
         try:
-            stop()
-            done.wait(_TICK)
-        except KeyboardInterrupt:
+            while not done.is_set():
+                stop()
+                done.wait(_TICK)
+            return
+        except BaseException:
             continue
 
 
@@ -227,6 +295,8 @@ def in_thread(job: Callable[[], Any], progress: Progress | None = None, pure: bo
     """What job() returns, from a thread of its own.  KeyboardInterrupt is raised once the library has stopped
     and cleaned up; pure: at once, for nothing is lost if it goes on (and it is none of those that an interruption
     waits for).  stop ends what job waits for, outside the library."""
+    if sys.is_finalizing():
+        return job()  # what begins now never gets the interpreter
     result: dict[str, Any] = {}
     done = threading.Event()
     if not pure:
@@ -234,6 +304,10 @@ def in_thread(job: Callable[[], Any], progress: Progress | None = None, pure: bo
     thread = threading.Thread(target=_work, args=(job, result, done, pure), daemon=True, name="fre-e2t")
     try:
         thread.start()
+    except RuntimeError:  # no thread is to be had
+        if not pure:
+            _leave()
+        return job()
     except BaseException:
         if not pure:
             _leave()
@@ -256,10 +330,11 @@ def in_thread(job: Callable[[], Any], progress: Progress | None = None, pure: bo
 
 
 def run(function: Callable[..., int], *args: Any, progress: Progress | None = None, pure: bool = False,
-        said=lambda sentence: sentence, stop: Callable[[], None] = lambda: None) -> None:
-    """A function that takes time and whose last parameter is a fre_err."""
+        said=lambda sentence: sentence, stop: Callable[[], None] = lambda: None, held: Any = None) -> None:
+    """A function that takes time and whose last parameter is a fre_err.  held: what the arguments point to, if it is
+    pure, for it may go on behind an interruption."""
     err = ffi.new("fre_err *")
-    check(in_thread(lambda: function(*args, err), progress, pure, stop), err, said)
+    check(in_thread(lambda _=held: function(*args, err), progress, pure, stop), err, said)
 
 
 class Buffer:

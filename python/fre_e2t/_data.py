@@ -3,23 +3,41 @@ in memory (memfd), so that nothing private touches a disk.  The library's own re
 
 from __future__ import annotations
 
+import contextlib
 import io
+import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
 
-from ._arrow import check_column, write
-from ._errors import DataError, InputOutputError, UsageError
+from ._arrow import check_column, refuse_spark, write
+from ._call import path_of, word
+from ._errors import DataError, InputOutputError, MissingError, UsageError
 
 _BLOCK = 1 << 20  # bytes that are written at once
+_OF_FILES = {  # what the library says of a file's bytes, of what was no file
+    r"invalid UTF-8 at byte \d+ of the record; name the file's encoding \(\S+ \S+\)":
+        "it is not UTF-8, or holds half of a surrogate pair; repair it",
+    "a string escapes NUL or half of a surrogate pair; remove the escape":
+        "it holds NUL or half of a surrogate pair; repair it",
+}
 _UNREADABLE = ("this process may not open its own files under /proc/self/fd, where data from memory is handed "
                "over: mount /proc, or write the data to a file and give its path")
+
+
+@contextlib.contextmanager
+def _handing_over() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputOutputError(f"data cannot be handed over: {error.strerror}") from error
 
 
 class Workspace:
@@ -28,13 +46,20 @@ class Workspace:
     def __init__(self) -> None:
         self._folder: pathlib.Path | None = None
         self._fds: list[int] = []
+        self._files: list[io.BufferedWriter] = []
         self._names: dict[str, str] = {}
 
     def __enter__(self) -> "Workspace":
-        self._folder = pathlib.Path(tempfile.mkdtemp(prefix="fre-e2t-"))
+        with _handing_over():
+            self._folder = pathlib.Path(tempfile.mkdtemp(prefix="fre-e2t-"))
         return self
 
     def __exit__(self, *_: object) -> None:
+        """No stream may write later what it still holds: its number may by then be another file's."""
+        for out in self._files:
+            with contextlib.suppress(OSError):
+                out.flush()
+            out.raw.close()
         for fd in self._fds:
             os.close(fd)
         if self._folder:
@@ -48,18 +73,24 @@ class Workspace:
 
     def file(self, name: str, called: str) -> tuple[str, io.BufferedWriter]:
         """A file in memory: its path, and a stream to write it; `called`: in messages."""
-        fd = os.memfd_create("fre-e2t", os.MFD_CLOEXEC)
-        self._fds.append(fd)
         path = str(self.folder / name)
-        os.symlink(f"/proc/self/fd/{fd}", path)
+        with _handing_over():
+            fd = os.memfd_create("fre-e2t", os.MFD_CLOEXEC)
+            self._fds.append(fd)
+            os.symlink(f"/proc/self/fd/{fd}", path)
         if not os.access(path, os.R_OK):
             raise InputOutputError(_UNREADABLE)
         self._names[path] = called
-        return path, os.fdopen(fd, "wb", buffering=_BLOCK, closefd=False)
+        self._files.append(io.BufferedWriter(io.FileIO(fd, "wb", closefd=False), _BLOCK))
+        return path, self._files[-1]
 
     def said(self, sentence: str) -> str:
         """A sentence of the library with what its files are here."""
         for path, called in self._names.items():
+            if path.endswith(".jsonl"):  # which the user never saw
+                sentence = re.sub(re.escape(path) + r": line (\d+)", rf"{called}: record \1", sentence)
+                for words, here in _OF_FILES.items():
+                    sentence = re.sub(words, here, sentence)
             sentence = sentence.replace(path, called)
         return sentence
 
@@ -68,7 +99,7 @@ class Workspace:
 
 def is_arrow(data: Any) -> bool:
     """Does it have the Arrow PyCapsule interface?"""
-    return hasattr(data, "__arrow_c_stream__")
+    return hasattr(data, "__arrow_c_stream__") and not isinstance(data, type)
 
 
 def is_path(data: Any) -> bool:
@@ -76,13 +107,19 @@ def is_path(data: Any) -> bool:
     return isinstance(data, (str, os.PathLike))
 
 
-def path_of(data: Any, what: str = "data") -> str:
-    """A path as str; what names it in messages."""
-    path = os.fspath(data)
-    path = os.fsdecode(path)
-    if not path or "\0" in path:
-        raise UsageError(f"{what} must be the path of a file")
-    return path
+def is_nobody(user: Any) -> bool:
+    """Whether no users are named."""
+    return user is None or user is False or isinstance(user, np.bool_) and not user
+
+
+def check_columns(text: Any, user: Any) -> None:
+    """text, user: names of columns, or None."""
+    if word("text", text) == "":
+        raise UsageError("text is the name of a column, and is empty")
+    if user is not None and (not isinstance(user, str) or not user):
+        raise UsageError("user is the name of a column or key; with embeddings it is a sequence")
+    if word("user", user) is not None and user == (text or "text"):
+        raise UsageError("text and user name the same column: a text is no name of a user")
 
 
 def _kind(value: Any) -> str:
@@ -109,9 +146,9 @@ Record = tuple[str | None, str | int | None]
 
 
 def _of_mappings(first: Mapping[str, Any], rest: Iterator[Any], text: str, user: str | None) -> Iterator[Record]:
-    check_column(text, [str(k) for k in first], "text")
+    check_column(text, list(first), "text")
     if user is not None:
-        check_column(user, [str(k) for k in first], "user")
+        check_column(user, list(first), "user")
     row, item = 1, first
     while True:
         if not isinstance(item, Mapping):
@@ -154,13 +191,24 @@ def _of_iterable(data: Iterable[Any], text: str, user: str | None) -> Iterator[R
         yield from _of_texts(first, rest, user)
 
 
-def records(data: Any, text: str, user: str | None) -> Iterator[Record]:
-    """(text, user) of each record of what is in memory, but for data frames; None: missing."""
+def _check_kind(data: Any) -> None:
+    """What could be iterated over, and is not meant so."""
+    refuse_spark(data)
+    if hasattr(type(data), "columns") or hasattr(type(data), "__arrow_c_array__"):
+        raise UsageError(f"data is of type {_kind(data)}, which has no stream of Arrow: give a frame that has one (pandas "
+                         "2.2 or later, polars' DataFrame, pyarrow.table), or a list of str or of mappings")
     if isinstance(data, (bytes, bytearray, Mapping)) or not isinstance(data, Iterable):
         raise UsageError(f"data is of type {_kind(data)}: give a data frame or anything else with Arrow's stream, a "
                          "list of str or of mappings, an iterator of them, or the path of a file")
-    if isinstance(data, np.ndarray) and data.ndim != 1:
+    if isinstance(data, np.ndarray) and data.dtype.kind in "biufc":
         raise UsageError("data is an array of numbers: give embeddings as embeddings=")
+    if isinstance(data, np.ndarray) and data.ndim != 1:
+        raise UsageError(f"data is an array of {data.ndim} dimensions: give one of str with a single one")
+
+
+def records(data: Any, text: str, user: str | None) -> Iterator[Record]:
+    """(text, user) of each record of what is in memory, but for data frames; None: missing."""
+    _check_kind(data)
     return _of_iterable(data, text, user)
 
 
@@ -177,9 +225,12 @@ def write_records(out: io.BufferedWriter, rows: Iterable[Record], text: str, use
     keys = (json.dumps(text) + ":", json.dumps(user) + ":" if user is not None else None)
     n = 0
     for record in rows:
-        out.write(_line(keys, record).encode("utf-8", "surrogatepass"))
+        line = _line(keys, record).encode("utf-8", "surrogatepass")
+        with _handing_over():
+            out.write(line)
         n += 1
-    out.flush()
+    with _handing_over():
+        out.flush()
     return n
 
 
@@ -187,9 +238,13 @@ class Texts:
     """Texts as a file, and how it is to be read."""
 
     def __init__(self, space: Workspace, data: Any, text: str | None, user: str | None, called: str = "data") -> None:
+        check_columns(text, user)
         self.text, self.user = text, user
         if is_path(data):
             self.path = path_of(data, called)
+            if isinstance(data, str) and len(data.split()) > 1 and not os.path.exists(self.path):
+                raise MissingError(f"{called} is a str, so it is taken for a path, and there is no such file: give texts "
+                                   "in a list")
             return
         self.text = text or "text"
         self.path, out = space.file(f"{called}.jsonl", called)
@@ -206,18 +261,44 @@ def read_back(data: Any, text: str, user: str | None) -> list[Record]:
     with Workspace() as space:
         path, out = space.file("data.jsonl", "data")
         write(out.fileno(), data, text, user)
-        with open(path, encoding="utf-8") as lines:
-            read = [json.loads(line) for line in lines]
+        with open(path, "rb") as lines:
+            read = [_read(line, i) for i, line in enumerate(lines, 1)]
     return [(r[text], r.get(user) if user is not None else None) for r in read]
+
+
+def _read(line: bytes, row: int) -> dict[str, Any]:
+    try:
+        return json.loads(line)
+    except UnicodeDecodeError:  # which quotes it
+        pass
+    raise DataError(f"record {row} of data is not UTF-8: repair it")
 
 
 # ---- embeddings ---------------------------------------------------------------------------------------
 
+def _array(embeddings: Any, called: str) -> np.ndarray:
+    if isinstance(embeddings, np.ma.MaskedArray) and np.ma.is_masked(embeddings):
+        raise DataError(f"{called} has numbers that are masked: leave their rows out")
+    try:
+        a = np.asarray(embeddings)
+    except ValueError:
+        if not isinstance(embeddings, (list, tuple)):
+            raise
+        raise DataError(f"{called} has rows of different lengths") from None
+    if a.dtype.kind == "O" and (a.ndim == 0 or isinstance(embeddings, (str, os.PathLike))):
+        raise DataError(f"{called} must be an array with a row a text, and is of type {_kind(embeddings)}")
+    return a
+
+
+def _numbers(dtype: np.dtype) -> str:
+    return {"U": "str", "S": "bytes", "V": "records", "O": "object"}.get(dtype.kind, dtype.name)
+
+
 def matrix(embeddings: Any, called: str = "embeddings") -> np.ndarray:
     """float32 rows in C order."""
-    a = np.asarray(embeddings)
+    a = _array(embeddings, called)
     if a.dtype.kind != "f":
-        raise DataError(f"{called} must be an array of floating-point numbers, not of {a.dtype}")
+        raise DataError(f"{called} must be an array of floating-point numbers, not of {_numbers(a.dtype)}")
     if a.ndim != 2:
         raise DataError(f"{called} must have two dimensions, a row a text, not {a.ndim}")
     if a.shape[0] == 0 or a.shape[1] == 0:
@@ -229,8 +310,9 @@ def matrix(embeddings: Any, called: str = "embeddings") -> np.ndarray:
 def write_matrix(space: Workspace, rows: np.ndarray, meta: dict[str, Any] | None, called: str = "embeddings") -> str:
     """A .npy in memory, and its sidecar if it is known who made the rows."""
     path, out = space.file(f"{called}.npy", called)
-    np.lib.format.write_array(out, rows, version=(1, 0), allow_pickle=False)
-    out.flush()
+    with _handing_over():
+        np.lib.format.write_array(out, rows, version=(1, 0), allow_pickle=False)
+        out.flush()
     if meta is not None:
         side = {**meta, "dimension": rows.shape[1], "rows": rows.shape[0]}
         _, out = space.file(f"{called}.npy.json", f"{called} (sidecar)")
@@ -241,12 +323,14 @@ def write_matrix(space: Workspace, rows: np.ndarray, meta: dict[str, Any] | None
 
 def write_users(space: Workspace, users: Any, rows: int) -> str:
     """Whose the rows of embeddings are."""
-    if isinstance(users, (str, bytes)) or not isinstance(users, Iterable):
+    if isinstance(users, (str, bytes, Mapping, Set)) or not isinstance(users, Iterable):
         raise UsageError("with embeddings, user is a sequence: the user of each row, or the path of a file with them "
                          "(a pathlib.Path)")
     path, out = space.file("user.jsonl", "user")
     names = ((None, _user(name, i, "the user")) for i, name in enumerate(users, 1))
-    n = write_users_file(out, names)
+    n = write_users_file(out, itertools.islice(names, rows + 1))
+    if n > rows:
+        raise DataError(f"user names more users than the {rows} rows of embeddings: give one for each")
     if n != rows:
         raise DataError(f"user names {n} users, but embeddings has {rows} rows: give one for each")
     return path
@@ -255,9 +339,12 @@ def write_users(space: Workspace, users: Any, rows: int) -> str:
 def write_users_file(out: io.BufferedWriter, names: Iterable[Record]) -> int:
     n = 0
     for _, name in names:
-        out.write((json.dumps({"user": name}, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass"))
+        line = (json.dumps({"user": name}, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+        with _handing_over():
+            out.write(line)
         n += 1
-    out.flush()
+    with _handing_over():
+        out.flush()
     return n
 
 

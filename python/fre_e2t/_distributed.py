@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._call import flag
 from ._errors import UsageError
 from ._fre import lib
 from ._plan import choice, number
@@ -12,7 +13,7 @@ _OF_IT = ("cover", "curious_users", "dropout", "contacts", "noise_by", "splits")
 
 
 def _check(given: dict[str, Any], more: tuple[str, ...]) -> bool:
-    on = bool(given.get("distributed"))
+    on = flag("distributed", given.get("distributed"))
     for name in (*_OF_IT, *more):
         if not on and name in given:
             raise UsageError(f"{name} belongs to distributed=True")
@@ -26,7 +27,7 @@ def _contacts(given: dict[str, Any]) -> tuple[bool, bool]:
     """Does everything travel at once, and do servers add the noise?"""
     one = choice("contacts", given.get("contacts", "one"), ("one", "two")) == 0
     servers = choice("noise_by", given["noise_by"], ("servers", "clients")) == 0 if "noise_by" in given else one
-    if one and given.get("dropout", 0) > 0:
+    if one and number("dropout", given.get("dropout", 0), "fre_param_dropout") > 0:
         raise UsageError("contacts='one' asks for no second answer that could stay out: leave out dropout")
     if servers and not one:
         raise UsageError("noise_by='servers' needs contacts='one': with two, users add the noise")
@@ -41,7 +42,7 @@ def distributed(target: Any, given: dict[str, Any], curious: int, dropout: float
     if not _check(given, more):
         return False
     d = target.dist
-    d.on, d.cover, d.splits = True, bool(given.get("cover", True)), bool(given.get("splits", False))
+    d.on, d.cover, d.splits = True, flag("cover", given.get("cover", True)), flag("splits", given.get("splits"))
     d.one_contact, d.server_noise = _contacts(given)
     d.curious = number("curious_users", given.get("curious_users", curious), "fre_param_curious_users")
     d.dropout = 0 if d.one_contact else number("dropout", given.get("dropout", dropout), "fre_param_dropout")

@@ -7,11 +7,20 @@ import re
 from ._fre import ffi, lib
 
 
+def one_line(sentence: str) -> str:
+    """Without what would break a line or command a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in sentence)
+
+
 class Error(Exception):
     """Anything that went wrong.  `str()` is one sentence that says what to do; it never holds a text, an
-    embedding or a secret.  `parameter` is the first parameter that it names, or None."""
+    embedding or a secret, but for what the stream of a data frame says of its own failure.  `parameter` is the first
+    parameter that it names, or None."""
 
     parameter: str | None = None
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(one_line(a) if isinstance(a, str) else a for a in args))
 
 
 class UsageError(Error, ValueError):

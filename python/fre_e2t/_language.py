@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ._call import Keep, Progress, call, in_thread, check, run
-from ._data import is_path, matrix, path_of, read_back
+from ._call import Keep, Progress, in_thread, check, run
+from ._data import check_columns, is_path, matrix, path_of, read_back
 from ._errors import DataError, UsageError, string
 from ._fre import ffi, lib
 from ._options import check_search, search_options
@@ -20,14 +20,13 @@ _BATCH = 2048  # texts that are handed over at once
 
 
 def _file(path: str | os.PathLike[str] | None, what: str) -> str | None:
-    return None if path is None or path == "default" else path_of(path, what)
+    return None if path is None or isinstance(path, str) and path == "default" else path_of(path, what)
 
 
 def _threads(threads: int | None) -> int:
     if threads is None:
         return lib.fre_cpu_count()
-    call(lib.fre_param_check, ffi.addressof(lib, "fre_param_threads"), float(threads))
-    return int(threads)
+    return number("threads", threads, "fre_param_threads")
 
 
 def _open_embedder(path: str | os.PathLike[str] | None, threads: int | None) -> Any:
@@ -49,6 +48,7 @@ def _strings(data: Any, text: str | None, what: str) -> list[str]:
     if is_path(data):
         raise UsageError(f"{what} takes texts in memory: a list of str or a data frame; for a file run the program "
                          "(python -m fre_e2t)")
+    check_columns(text, None)
     found = [t for t, _ in read_back(data, text or "text", None)]
     for i, t in enumerate(found, 1):
         if t is None:
@@ -56,14 +56,19 @@ def _strings(data: Any, text: str | None, what: str) -> list[str]:
     return found
 
 
+def _utf8(text: str, row: int) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:  # which quotes it
+        pass
+    raise DataError(f"record {row} holds half of a surrogate pair, which no UTF-8 has: repair it")
+
+
 class _Chunk:
     """Some texts as C strings with their lengths."""
 
-    def __init__(self, texts: list[str]) -> None:
-        try:
-            data = [t.encode("utf-8") for t in texts]
-        except UnicodeEncodeError:
-            raise DataError("a text holds half of a surrogate pair, which no UTF-8 has: repair it") from None
+    def __init__(self, texts: list[str], before: int = 0) -> None:
+        data = [_utf8(t, row) for row, t in enumerate(texts, before + 1)]
         self.kept = [ffi.from_buffer("char[]", b) for b in data]
         self.texts = ffi.new("const char *[]", self.kept)
         self.lengths = ffi.new("size_t[]", [len(b) for b in data])
@@ -80,7 +85,7 @@ def embed(data: Any, *, text: str | None = None, embedder: str | os.PathLike[str
     def work() -> None:
         lib.fre_progress_update(bar.c, b"embedding", 0, len(texts))
         for i in range(0, len(texts), _BATCH):
-            some = _Chunk(texts[i:i + _BATCH])
+            some = _Chunk(texts[i:i + _BATCH], i)
             rows = ffi.from_buffer("float[]", out[i:i + _BATCH])
             check(lib.fre_embed_texts(e, rows, some.texts, some.lengths, len(some.kept), err), err)
             lib.fre_progress_update(bar.c, b"embedding", min(i + _BATCH, len(texts)), len(texts))
@@ -90,8 +95,12 @@ def embed(data: Any, *, text: str | None = None, embedder: str | os.PathLike[str
 
 
 def _noise(noise_std: float | Iterable[float], n: int) -> Any:
-    values = np.broadcast_to(np.asarray(noise_std, dtype=np.float64), (n,)) if np.ndim(noise_std) == 0 \
-        else np.asarray(noise_std, dtype=np.float64)
+    try:
+        values = np.asarray(noise_std).astype(np.float64, casting="same_kind" if np.iscomplexobj(noise_std) else "unsafe")
+    except (TypeError, ValueError, ArithmeticError):
+        raise DataError("noise_std must be a number, or one for each row") from None
+    if values.ndim == 0:
+        values = np.broadcast_to(values, (n,))
     if values.shape != (n,):
         raise DataError(f"noise_std must be one number, or one for each of the {n} rows")
     if not np.all(np.isfinite(values) & (values >= 0)):
@@ -119,13 +128,14 @@ def invert(embeddings: Any, *, noise_std: float | Iterable[float] = 0.0,
     embeddings: rows of the embedder, as they are; noise_std: of a coordinate."""
     given = said(dict(locals()))
     rows = matrix(embeddings)
-    if inverter == "none":
+    if isinstance(inverter, str) and inverter == "none":
         raise UsageError("inverter='none' leaves nothing to invert with; name a GGUF file or 'search'")
     check_search(given)
     for name in ("samples", "temperature"):
         if name in given and inverter == "search":
             raise UsageError(f"{name} is about an inverter's decoder, which inverter='search' does without: leave out one of "
                              "them")
+    noise = _noise(noise_std, len(rows))
     e, keep, bar = _open_embedder(embedder, threads), Keep(), Progress(progress)
     dim = lib.fre_embedder_info(e).dim
     if rows.shape[1] != dim:
@@ -141,7 +151,7 @@ def invert(embeddings: Any, *, noise_std: float | Iterable[float] = 0.0,
     run(lib.fre_inverter_new, v, e, o, progress=bar)
     made = ffi.gc(v[0], lambda p: (lib.fre_inverter_free(p), e))  # which it stands on
     out = ffi.new("fre_inversion[]", len(rows))
-    run(lib.fre_invert, made, out, ffi.from_buffer("float[]", rows), _noise(noise_std, len(rows)), len(rows), bar.c,
+    run(lib.fre_invert, made, out, ffi.from_buffer("float[]", rows), noise, len(rows), bar.c,
         progress=bar)
     result = [_inversion(out[i]) for i in range(len(rows))]
     for i in range(len(rows)):

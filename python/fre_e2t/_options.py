@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Any
 
-from ._call import Keep
+from ._call import Keep, path_of, word
 from ._errors import UsageError
 from ._fre import lib
 from ._plan import choice, number
@@ -28,7 +27,7 @@ def corpus_options(o: Any, keep: Keep, given: dict[str, Any]) -> None:
         o.delimiter = delimiter.encode()
     for name in ("encoding", "na_values"):
         if name in given:
-            setattr(o, name, keep.text(str(given[name])))
+            setattr(o, name, keep.text(word(name, given[name])))
 
 
 def search_options(o: Any, keep: Keep, given: dict[str, Any]) -> None:
@@ -37,9 +36,11 @@ def search_options(o: Any, keep: Keep, given: dict[str, Any]) -> None:
         o.effort = number("effort", given["effort"], "fre_search_param_effort")
     if "language_weight" in given:
         o.lm_weight = number("language_weight", given["language_weight"], "fre_search_param_language_weight")
-    for name in ("public_corpus", "public_text_field", "language_model", "prior", "bridge"):
+    if "public_text_field" in given:
+        o.public_text_field = keep.text(word("public_text_field", given["public_text_field"]))
+    for name in ("public_corpus", "language_model", "prior", "bridge"):
         if name in given:
-            setattr(o, name, keep.text(os.fsdecode(given[name])))
+            setattr(o, name, keep.text(path_of(given[name], name)))
 
 
 def seed_of(seed: str | bytes) -> bytes:

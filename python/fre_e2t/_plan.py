@@ -9,7 +9,9 @@ import os
 import textwrap
 from typing import Any
 
-from ._call import Keep, Progress, call, json_of, run
+import numpy as np
+
+from ._call import Keep, Progress, call, json_of, path_of, run, word
 from ._errors import UsageError, name_of, named, string
 from ._fre import ffi, lib
 from ._shown import notes_html, statement_html
@@ -41,12 +43,21 @@ _NUMBERS: dict[str, tuple[str, str, str | None]] = {
 }
 
 
+def _float(name: str, value: Any) -> float:
+    is_other = isinstance(value, (bool, np.bool_, complex, np.complexfloating, str, type)) or getattr(value, "ndim", 0) != 0
+    try:
+        if not is_other and hasattr(value, "__float__"):
+            return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError, ArithmeticError):
+        pass
+    raise UsageError(f"{name} must be a number, not {type(value).__name__}")
+
+
 def number(name: str, value: Any, parameter: str) -> float | int:
     """A number in the range that the library has for it."""
-    param = getattr(lib, parameter)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) and not hasattr(value, "__float__"):
-        raise UsageError(f"{name} must be a number, not {type(value).__name__}")
-    x = float(value)
+    param, x = getattr(lib, parameter), _float(name, value)
     called = name_of(string(param.name))  # which may be that of several
     try:
         call(lib.fre_param_check, ffi.addressof(lib, parameter), x, said=lambda sentence: sentence.replace(called, name, 1))
@@ -62,8 +73,9 @@ def number(name: str, value: Any, parameter: str) -> float | int:
 
 def choice(name: str, value: Any, choices: tuple[str, ...]) -> int:
     """The place of a word in a list."""
-    if value not in choices:
-        raise UsageError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
+    if not isinstance(value, str) or value not in choices:
+        shown = repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
+        raise UsageError(f"{name} must be {' or '.join(map(repr, choices))}, not {shown}")
     return choices.index(value)
 
 
@@ -74,7 +86,7 @@ def _set_number(request: Any, name: str, value: Any) -> None:
             raise UsageError(f"{name} must be a number or {word!r}")
         setattr(request, field, 0)
         return
-    if name == "epsilon" and value == math.inf:
+    if name == "epsilon" and isinstance(value, (float, np.floating)) and value == math.inf:
         request.epsilon = math.inf
         return
     setattr(request, field, number(name, value, parameter))
@@ -92,8 +104,12 @@ def _check_together(request: Any, given: dict[str, Any]) -> None:
 
 
 def levels_of(given: dict[str, Any]) -> str:
+    """As the program takes them."""
     levels = given.get("levels", "grid")
-    return str(levels) if isinstance(levels, (str, int)) else ",".join(map(str, levels))
+    each = list(levels) if isinstance(levels, (list, tuple)) else [levels]
+    if any(isinstance(one, bool) or not isinstance(one, (str, int, np.integer)) for one in each):
+        raise UsageError("levels must be 'auto', or 'grid' and numbers, as one str or a list")
+    return word("levels", ",".join(map(str, each)))
 
 
 def request_of(request: Any, given: dict[str, Any]) -> None:
@@ -233,12 +249,13 @@ def _forecast(request: Any, given: dict[str, Any], progress: bool | None) -> Pla
     keep, o, out, bar = Keep(), ffi.new("fre_forecast_opts *"), ffi.new("fre_forecast *"), Progress(progress)
     lib.fre_forecast_opts_init(o)
     o.plan, o.counts = request[0], choice("counts", given.get("counts", "noisy"), _CHOICES["counts"])
-    o.corpus, o.levels = keep.text(os.fsdecode(given["public_corpus"])), keep.text(levels_of(given) if "levels" in given else None)
+    o.corpus = keep.text(path_of(given["public_corpus"], "public_corpus"))
+    o.levels = keep.text(levels_of(given) if "levels" in given else None)
     corpus_options(o.read, keep, given)
-    o.read.text_field, o.read.label_field = keep.text(given.get("text")), keep.text(given.get("label"))
+    o.read.text_field, o.read.label_field = (keep.text(word(n, given.get(n))) for n in ("text", "label"))
     for name in ("embedder", "codebook"):
         if name in given:
-            setattr(o, name, keep.text(os.fsdecode(given[name])))
+            setattr(o, name, keep.text(path_of(given[name], name)))
     o.threads, o.progress = lib.fre_cpu_count(), bar.c
     if "threads" in given:
         o.threads = number("threads", given["threads"], "fre_param_threads")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 
-from ._call import call
+from ._call import call, word
 from ._errors import MissingError, string
 from ._fre import lib
 
@@ -21,7 +21,7 @@ def harden() -> None:
 
 def bundled_data(name: str = "assistant-requests.jsonl.gz") -> str:
     """Path of a file of public data that comes with the package: 100,000 requests, for trying things out."""
-    path = pathlib.Path(__file__).parent / "data" / name
+    path = pathlib.Path(__file__).parent / "data" / (word("name", name) or "")
     if not path.is_file():
         raise MissingError(f"no bundled data is called {name!r}")
     return os.fspath(path)

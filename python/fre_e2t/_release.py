@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -16,16 +17,18 @@ import numpy.typing as npt
 
 from . import _shown
 
-from ._call import Buffer, Keep, run
+from ._call import Buffer, Keep, flag, run
 from ._data import path_of
-from ._errors import DataError, ExistsError, InputOutputError, MissingError, named, string
+from ._errors import DataError, ExistsError, InputOutputError, MissingError, UsageError, named, string
 from ._fre import ffi, lib
-from ._plan import Plan
+from ._plan import Plan, number
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+_FORMAT = "fre-e2t-release/1"
 
 
 def file_names() -> tuple[str, ...]:
@@ -214,9 +217,9 @@ class Release:
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write it as a folder, which appears whole or not at all; force replaces a release that is there."""
-        target = pathlib.Path(path_of(folder, "folder"))
+        target = _target(folder, "folder")
         if target.exists() or target.is_symlink():
-            if not force:
+            if not flag("force", force):
                 raise ExistsError(f"{target} exists: name another folder, or add force=True")
             _check_replaceable(target)
         _write_folder(target, self._files)
@@ -225,8 +228,11 @@ class Release:
                force: bool = False, threads: int | None = None) -> None:
         """One HTML file that people read; with `evaluation` (of `evaluate`) also how good it is, which is not
         public unless the originals are.  public: only what may be published."""
-        target = pathlib.Path(path_of(path, "path"))
-        if target.exists() and not force:
+        target = _target(path, "path")
+        is_there = os.path.lexists(target)
+        if is_there and (target.is_symlink() or not target.is_file()):
+            raise ExistsError(f"{target} is no regular file, so it is not replaced: name another")
+        if is_there and not flag("force", force):
             raise ExistsError(f"{target} exists: name another file, or add force=True")
         with tempfile.TemporaryDirectory(prefix="fre-e2t-") as folder, Buffer() as out:
             here = pathlib.Path(folder, "release")
@@ -234,19 +240,46 @@ class Release:
             keep, o = Keep(), ffi.new("fre_report_opts *")
             o.release = keep.text(str(here))
             if evaluation is not None:
-                measured = keep.also(ffi.from_buffer(json.dumps(evaluation).encode()))
+                measured = keep.also(ffi.from_buffer(_evaluation(evaluation)))
                 o.evaluation_json.p, o.evaluation_json.n = ffi.cast("const uint8_t *", measured), len(measured)
-            o.is_public = public
-            o.threads = threads or lib.fre_cpu_count()
+            o.is_public = flag("public", public)
+            o.threads = lib.fre_cpu_count() if threads is None else number("threads", threads, "fre_param_threads")
             run(lib.fre_report_render, out.c, o)
-            _write_file(target, out.bytes(), 0o600 if evaluation is not None else 0o666)
+            try:
+                _write_file(target, out.bytes(), 0o600 if evaluation is not None else 0o666)
+            except OSError as error:
+                raise InputOutputError(f"{target} cannot be written: {error.strerror}") from error
+
+
+def _evaluation(evaluation: Any) -> bytes:
+    if isinstance(evaluation, dict):
+        try:
+            return json.dumps(evaluation).encode()
+        except (TypeError, ValueError):
+            pass
+    raise UsageError("evaluation is what evaluate returned")
 
 
 # ---- files ------------------------------------------------------------------------------------------
 
+def _target(path: Any, name: str) -> pathlib.Path:
+    """What is to be written."""
+    target = pathlib.Path(path_of(path, name))
+    target = target if target.name not in ("", "..") else target.resolve()
+    try:
+        target.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise InputOutputError(f"{str(target)[-200:]} cannot be made: {error.strerror}") from error
+    if not target.name:
+        raise ExistsError("the root folder cannot be replaced: name another")
+    return target
+
+
 def _write_file(target: pathlib.Path, content: bytes, mode: int) -> None:
-    """Whole, or not at all."""
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    """Whole, or not at all; OSError."""
+    part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
     try:
         fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with os.fdopen(fd, "wb") as f:
@@ -254,9 +287,10 @@ def _write_file(target: pathlib.Path, content: bytes, mode: int) -> None:
             f.flush()
             os.fsync(f.fileno())
         os.replace(part, target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise InputOutputError(f"{target} cannot be written: {error.strerror}") from error
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
 
 
 def _check_replaceable(target: pathlib.Path) -> None:
@@ -268,7 +302,7 @@ def _check_replaceable(target: pathlib.Path) -> None:
 
 def _write_folder(target: pathlib.Path, files: dict[str, bytes]) -> None:
     try:
-        part = pathlib.Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        part = pathlib.Path(tempfile.mkdtemp(prefix=f".{target.name[:200]}.", dir=target.parent))
     except OSError as error:
         raise InputOutputError(f"{target} cannot be made: {error.strerror}") from error
     try:
@@ -310,9 +344,28 @@ def read_folder(folder: str | os.PathLike[str]) -> dict[str, bytes]:
     return files
 
 
+def _check(release: Release, folder: str) -> None:
+    """What the library leaves to who reads further: the format's version, and arrays as numpy reads them."""
+    said = release.about.get("format", _FORMAT)
+    if said != _FORMAT:
+        raise DataError(f"{os.path.join(folder, 'release.json')} is of another format than {_FORMAT}, which version "
+                        f"{string(lib.fre_py_version())} of the package reads: load it with the version that wrote it")
+    for name, kind, shape in (("counts", "i", 1), ("centroids", "f", 2)):
+        try:
+            a = getattr(release, name)
+            is_sound = a.dtype.kind == kind and a.ndim == shape and len(a) == len(release)
+        except Exception:  # of numpy's, of many kinds
+            is_sound = False
+        if not is_sound:
+            raise DataError(f"{os.path.join(folder, name + '.npy')} is damaged: it must have a row for each line of the "
+                            "release")
+
+
 def load(folder: str | os.PathLike[str]) -> Release:
     """A release that `save`, `synthesize` or the program wrote."""
     try:
-        return Release(read_folder(folder))
+        release = Release(read_folder(folder))
+        _check(release, path_of(folder, "folder"))
+        return release
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{os.fspath(folder)} is damaged: a file of it is not valid JSON") from error

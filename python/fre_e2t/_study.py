@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._call import Keep, Progress, json_of, run
+from ._call import Keep, Progress, flag, json_of, run, word
 from ._data import Texts, Workspace, is_path, matrix, path_of, write_matrix
 from ._errors import UsageError, named
 from ._fre import ffi, lib
@@ -57,7 +57,7 @@ def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: s
     the list `against` of what is returned.  embeddings: a row for each record of original, as `embed` makes them: an
     array, or the path of a .npy."""
     given = said(dict(locals()))
-    if is_path(against) or isinstance(against, Release):
+    if is_path(against) or isinstance(against, Release) or not isinstance(against, Iterable):
         raise UsageError("against is a list of releases: write [it]")
     others = list(against)
     keep, o, out = Keep(), ffi.new("fre_evaluate_opts *"), ffi.new("fre_evaluation[]", 1 + len(others))
@@ -71,7 +71,7 @@ def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: s
             raise UsageError("label is a column of a file: give original as a path")
         texts = Texts(space, original, text, None, "original")
         o.original, o.corpus.text_field = keep.text(texts.path), keep.text(texts.text)
-        o.corpus.label_field = keep.text(label)
+        o.corpus.label_field = keep.text(word("label", label))
         corpus_options(o.corpus, keep, given)
         if embeddings is not None and not is_path(embeddings):
             given["embeddings"] = write_matrix(space, matrix(embeddings), None)
@@ -82,7 +82,7 @@ def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: s
                                 ("alpha", "fre_evaluate_param_alpha"), ("threads", "fre_param_threads")):
             if name in given:
                 setattr(o, name, number(name, given[name], parameter))
-        o.no_classifiers = not classifiers
+        o.no_classifiers = not flag("classifiers", classifiers)
         bar = Progress(progress)
         o.progress = bar.c
         run(lib.fre_evaluate_files, out, o, progress=bar, said=space.said)

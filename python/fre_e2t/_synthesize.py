@@ -8,13 +8,14 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
-from ._call import Keep, Progress, logger, run
-from ._data import (Texts, Workspace, encoded, is_path, matrix, path_of, read_back, write_matrix, write_users)
+from ._call import Keep, Progress, flag, logger, path_of, run, word
+from ._data import (Texts, Workspace, check_columns, encoded, is_nobody, is_path, matrix, read_back, write_matrix,
+                    write_users)
 from ._errors import DataError, UsageError, named, string
 from ._fre import ffi, lib
 from ._language import embedder_meta
 from ._options import check_search, check_texts, corpus_options, search_options, seed_of
-from ._plan import Plan, choice, number, plan_of, request_of, said
+from ._plan import Plan, choice, levels_of, number, plan_of, request_of, said
 from ._release import Release, read_folder
 
 _FOLDS = ("nfc", "none", "case")  # of fre_fold
@@ -38,19 +39,6 @@ _RECORDS_ARE_USERS = ("each record counts as a user of its own, so the claim is 
 
 # ---- what comes in --------------------------------------------------------------------------------------
 
-def _users(given: dict[str, Any]) -> Any:
-    """What names users; None: nobody is named.  A column of a data frame has no truth value."""
-    user = given.get("user")
-    return None if user is False else user
-
-
-def _user_column(given: dict[str, Any]) -> str | None:
-    user = _users(given)
-    if user is not None and not isinstance(user, str):
-        raise UsageError("user is the name of a column or key; with embeddings it is a sequence")
-    return user
-
-
 def _from_texts(o: Any, keep: Keep, space: Workspace, data: Any, given: dict[str, Any]) -> None:
     user = _user_column(given)
     if not is_path(data):
@@ -63,8 +51,16 @@ def _from_texts(o: Any, keep: Keep, space: Workspace, data: Any, given: dict[str
     o.corpus.user_field = keep.text(texts.user)
 
 
+def _user_column(given: dict[str, Any]) -> str | None:
+    user = given.get("user")
+    return None if is_nobody(user) else user
+
+
 def _rows_without_text(given: dict[str, Any]) -> None:
-    """Rows of numbers of an embedder that the library does not have cannot be put into words."""
+    """Rows of numbers of an embedder that the library does not have cannot be put into words, nor into its cells."""
+    if levels_of(given) != "grid":
+        raise UsageError("levels must be 'grid' for embeddings of a model that is no GGUF file: public cells are those of an "
+                         "embedder")
     if given.setdefault("inverter", "none") != "none":
         raise UsageError("inverter must be 'none' for embeddings of a model that is no GGUF file: the release has "
                          "centroids and no texts")
@@ -75,7 +71,9 @@ def _from_model(o: Any, keep: Keep, space: Workspace, data: Any, given: dict[str
     if is_path(data):
         raise UsageError("with an embedding_model of your own, data must be in memory: read the file first")
     _rows_without_text(given)
-    text, user = given.get("text") or "text", _user_column(given)
+    text, user = given.get("text"), _user_column(given)
+    check_columns(text, user)
+    text = text or "text"
     some = [(t, who) for t, who in read_back(data, text, user) if t is not None and t.strip()]
     if not some:
         raise DataError("data is empty: it has no record with a text")
@@ -94,17 +92,17 @@ def _from_rows(o: Any, keep: Keep, space: Workspace, embeddings: Any, given: dic
     if model is None:
         _rows_without_text(given)
     elif is_path(model):
-        meta = embedder_meta(model, given.get("threads"))
+        meta = embedder_meta(path_of(model, "embedding_model"), given.get("threads"))
         if meta["dimension"] != rows.shape[1]:
             raise DataError(f"embeddings has rows of {rows.shape[1]} numbers, but embedding_model makes "
                             f"{meta['dimension']}: name the model that made them")
     else:
         raise UsageError("with embeddings, embedding_model is 'default' or the GGUF file that made them")
     o.input = keep.text(write_matrix(space, rows, meta))
-    users = _users(given)
+    users = given.get("user")
     if isinstance(users, os.PathLike):
         o.user_file = keep.text(path_of(users, "user"))
-    elif users is not None:
+    elif not is_nobody(users):
         o.user_file = keep.text(write_users(space, users, len(rows)))
 
 
@@ -131,26 +129,34 @@ def _input(o: Any, keep: Keep, space: Workspace, data: Any, embeddings: Any, giv
 def _ledger(o: Any, keep: Keep, given: dict[str, Any]) -> None:
     ledger = given.get("ledger")
     o.ledger_default = ledger is None
-    if ledger is False or ledger == "none":
+    if ledger is False or isinstance(ledger, str) and ledger == "none":
         for name in ("budget_epsilon", "budget_delta", "data_name"):
             if name in given:
                 raise UsageError(f"{name} needs a ledger: leave out ledger=False")
+    elif ledger is True:
+        raise UsageError("ledger is the path of one, or False for none: leave it out for your own")
     elif ledger is not None:
         o.ledger = keep.text(path_of(ledger, "ledger"))
     if "data_name" in given:
-        name = given["data_name"]
-        if not isinstance(name, str) or not name.strip():
+        name = word("data_name", given["data_name"])
+        if not name.strip():
             raise UsageError("data_name is empty: give the data a name")
         o.data_name = keep.text(name)
 
 
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and value == 0
+
+
 def _check_together(given: dict[str, Any]) -> None:
-    named_users = _users(given) is not None
-    if given.get("max_cells_per_user", 1) != 1 and not named_users:
+    named_users = not is_nobody(given.get("user"))
+    if "max_cells_per_user" in given and not named_users and \
+            number("max_cells_per_user", given["max_cells_per_user"], "fre_param_max_cells_per_user") != 1:
         raise UsageError("max_cells_per_user needs user: without it each record is a user of its own")
     if "user_fold" in given and not named_users:
         raise UsageError("user_fold needs user: nobody is named")
-    if given.get("paraphrases") and given.get("inverter") == "none":
+    inverter = given.get("inverter")
+    if "paraphrases" in given and isinstance(inverter, str) and inverter == "none" and not _is_zero(given["paraphrases"]):
         raise UsageError("paraphrases needs texts: leave out inverter='none'")
     check_search(given)
     check_texts(given)
@@ -160,7 +166,7 @@ def _options(o: Any, keep: Keep, given: dict[str, Any]) -> None:
     for name, (parameter, field) in _NUMBERS.items():
         if name in given:
             value = given[name]
-            setattr(o, field, 0 if value == 0 and name == "paraphrases" else number(name, value, parameter))
+            setattr(o, field, 0 if name == "paraphrases" and _is_zero(value) else number(name, value, parameter))
     request_of(ffi.addressof(o, "plan"), given)
     corpus_options(o.corpus, keep, given)
     search_options(o.search, keep, given)
@@ -332,6 +338,7 @@ def synthesize(data: Any = None, epsilon: float = 4, *, text: str | None = None,
     given = said({k: v for k, v in locals().items()
                   if k not in ("data", "embeddings", "output", "force", "resume", "dry_run", "progress")})
     _check_together(given)
+    force, resume, dry_run = flag("force", force), flag("resume", resume), flag("dry_run", dry_run)
     if resume and output is None:
         raise UsageError("resume needs output: what is kept lies beside that folder")
     keep, o, result = Keep(), ffi.new("fre_curator_opts *"), ffi.new("fre_curator_result **")

@@ -21,7 +21,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import _errors, _synthesize
-from ._call import Keep, Progress, call, run
+from ._arrow import check_column
+from ._call import Keep, Progress, call, flag, path_of, run
+from ._data import check_columns
 from ._errors import DataError, InternalError, MissingError, UsageError, string
 from ._fre import ffi, lib
 from ._plan import Plan, plan_of, request_of, said
@@ -56,11 +58,8 @@ def _need_pyspark() -> None:
 
 def _has(frame: Any, column: str, parameter: str) -> Any:
     """The type of a column."""
-    for field in frame.schema.fields:
-        if field.name == column:
-            return field.dataType
-    raise DataError(f"data has no column {column!r} for {parameter}; its columns: "
-                    f"{', '.join(f.name for f in frame.schema.fields[:20])}")
+    check_column(column, [field.name for field in frame.schema.fields], parameter)
+    return next(field.dataType for field in frame.schema.fields if field.name == column)
 
 
 def _columns(frame: Any, text: str, user: str | None) -> Any:
@@ -337,9 +336,13 @@ def synthesize(frame: Any, epsilon: float = 4, *, text: str = "text", user: str 
     for name in more:
         if name not in known or name in _FILES:
             raise UsageError(f"synthesize of a Spark frame takes no {name}")
+    if not hasattr(frame, "sparkSession"):
+        raise UsageError(f"frame is of type {type(frame).__name__}, not a Spark frame: fre_e2t.synthesize takes data of one "
+                         "machine")
     is_named = isinstance(user, str)
     if user is not None and user is not False and not is_named:
         raise UsageError("user is the name of a column, or False")
+    check_columns(text, user if is_named else None)
     _synthesize._check_together(given)
     keep, o, result = Keep(), ffi.new("fre_curator_opts *"), ffi.new("fre_curator_result **")
     lib.fre_curator_opts_init(o)
@@ -350,10 +353,10 @@ def synthesize(frame: Any, epsilon: float = 4, *, text: str = "text", user: str 
     parts.ctx, parts.stage, parts.users_named = handle, lib.fre_py_stage, is_named
     o.parts = parts
     with tempfile.TemporaryDirectory(prefix="fre-e2t-") as folder:
-        target = pathlib.Path(folder, "release") if output is None else pathlib.Path(output)
+        target = pathlib.Path(folder, "release") if output is None else pathlib.Path(path_of(output, "output"))
         o.input, o.output = keep.text("the frame"), keep.text(os.fspath(target))
         o.what = keep.text(_synthesize.IN_MEMORY if output is None else None)
-        o.force, o.dry_run = force, dry_run
+        o.force, o.dry_run = flag("force", force), flag("dry_run", dry_run)
         bar = Progress(progress)
         o.progress = bar.c
         try:

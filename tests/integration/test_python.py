@@ -1,8 +1,12 @@
 """The Python package: the same mechanism, files, ledger and sentences as the program's.  It is that of the build tree,
 or, where FRE_PYTHON_PACKAGE is "installed", the one that this interpreter has."""
 
+import datetime
+import decimal
+import gc
 import importlib
 import io
+import itertools
 import json
 import logging
 import math
@@ -519,8 +523,14 @@ REFUSED = [
     ({"data": [{"text": "a"}], "user": "who"}, "DataError", "data has no column 'who' for user; its columns: text"),
     ({"data": [{"text": "a", "who": 1.0}], "user": "who"}, "DataError", "the column 'who' of record 1 is of type float"),
     ({"data": ["a"], "user": "who"}, "UsageError", "user names a column, but data holds bare texts"),
-    ({"data": [None, None, None]}, "DataError", "the first: data: line 1: "),
-    ({"data": ["\ud800", "\ud801"]}, "DataError", "the first: data: line 1: "),
+    ({"data": [None, None, None]}, "DataError", "the first: data: record 1: "),
+    ({"data": ["\ud800", "\ud801"]}, "DataError", "the first: data: record 1: "),
+    ({"data": ["a", "b\0c"], "invalid": "strict"}, "DataError", "data: record 2: it holds NUL or half of a surrogate pair; repair it"),
+    ({"data": ["a", "\ud800"], "invalid": "strict"}, "DataError", "data: record 2: it is not UTF-8, or holds half of a surrogate"),
+    ({"data": [{0: "a"}], "text": "0"}, "DataError", "data has no column '0' for text; its columns: 0"),
+    ({"data": [{"text": "a"}], "user": "text"}, "UsageError", "text and user name the same column"),
+    ({"data": np.array([["a"]])}, "UsageError", "data is an array of 2 dimensions"),
+    ({"data": "what was meant as a text"}, "MissingError", "data is a str, so it is taken for a path, .*: give texts in a list"),
     ({"data": "/nowhere/at/all.jsonl"}, "MissingError", "cannot be opened"),
     ({"data": ["a"], "epsilon": 0}, "UsageError", "^epsilon must be a number above 0"),
     ({"data": ["a"], "epsilon": math.nan}, "UsageError", "^epsilon must be a number above 0"),
@@ -542,7 +552,11 @@ REFUSED = [
     ({"embeddings": np.ones(3)}, "DataError", "embeddings must have two dimensions, a row a text, not 1"),
     ({"embeddings": np.ones((3, 0))}, "DataError", "embeddings is empty"),
     ({"embeddings": np.ones((3, 2), dtype=int)}, "DataError", "floating-point numbers, not of int64"),
-    ({"embeddings": [["a", "b"]]}, "DataError", "floating-point numbers"),
+    ({"embeddings": [["a", "b"]]}, "DataError", "floating-point numbers, not of str"),
+    ({"embeddings": [[1.0], [1.0, 2.0]]}, "DataError", "embeddings has rows of different lengths"),
+    ({"embeddings": (row for row in np.ones((3, 2)))}, "DataError", "an array with a row a text, and is of type generator"),
+    ({"embeddings": np.ma.masked_greater(np.arange(6.0).reshape(3, 2), 4)}, "DataError", "embeddings has numbers that are masked"),
+    ({"embeddings": np.ones((3, 2)), "levels": "1024"}, "UsageError", "levels must be 'grid' for embeddings of a model that is no"),
     ({"embeddings": np.full((3, 2), math.nan)}, "DataError", "the first: embeddings: row 1 "),
     ({"embeddings": np.ones((3, 2)), "user": ["a"]}, "DataError", "user names 1 users, but embeddings has 3 rows"),
     ({"embeddings": np.ones((3, 2)), "user": "who"}, "UsageError", "user is a sequence"),
@@ -592,7 +606,7 @@ def test_missing_texts_are_left_out():
     some = [t if i % 5 else None for i, t in enumerate(texts())]
     release = fre_e2t.synthesize(some, **PLAIN)
     assert release.not_for_publication["records"] == sum(t is not None for t in some)
-    with pytest.raises(fre_e2t.DataError, match="^data: line 1: "):
+    with pytest.raises(fre_e2t.DataError, match="^data: record 1: "):
         fre_e2t.synthesize(some, **PLAIN, invalid="strict")
 
 
@@ -603,6 +617,197 @@ def test_users():
     assert release.about["privacy_unit"] == "user"
     with pytest.raises(fre_e2t.DataError, match="population"):
         fre_e2t.synthesize(rows, **{**PLAIN, "user": "who", "population": 49})
+
+# ---- arguments of other types -----------------------------------------------------------------------------
+
+class Odd:
+    """Whose every word is private."""
+
+    def __repr__(self):
+        return "a secret"
+
+    __str__ = __repr__
+
+
+ODD = [True, 10**400, -1, math.nan, "a\0b", "\ud800", "x\ny", b"x", [], {}, Odd(), Odd, len, np.array([1.0, 2.0]), np.complex64(1),
+       decimal.Decimal("sNaN"), pathlib.Path("/nowhere/at\nall"), datetime.date(2026, 1, 1)]
+PARAMETERS = [(function, name) for function, names in {
+    "plan": "epsilon threshold population delta levels counts radius projection_dim adjacency accountant distributed "
+            "public_corpus",
+    "account": "epsilon sampling_rate tau sigma levels counts population cover dropout noise",
+    "synthesize": "text user levels output force resume dry_run ledger data_name budget_epsilon embedder inverter codebook "
+                  "public_corpus prior user_fold na_values invalid threads seed embedding_model",
+    "embed": "text embedder threads progress", "score": "text language_model max_tokens", "ledger": "file", "load": "folder",
+    "invert": "noise_std threads", "evaluate": "label classifiers against", "bundled_data": "name",
+}.items() for name in names.split()]
+GIVEN = {
+    "account": {"population": 10**6, "sampling_rate": .8, "tau": 80, "sigma": 1.52, "projection_dim": 20},
+    "synthesize": {"data": ["one", "two"], **PLAIN, "dry_run": True}, "embed": {"data": ["one"]}, "score": {"data": ["one"]},
+    "invert": {"embeddings": np.ones((2, 3))}, "evaluate": {"synthetic": ["one"], "original": ["one"]},
+}
+MAY_BE = {("synthesize", "embedding_model"): (Odd, len)}  # functions, whose own errors come out
+
+
+@pytest.mark.parametrize("function, name", PARAMETERS)
+def test_arguments_of_other_types(function, name, tmp_path, monkeypatch):
+    """Whatever comes: it is taken, or refused in a line that quotes no value but a short str."""
+    monkeypatch.chdir(tmp_path)
+    for odd in ODD:
+        if any(odd is taken for taken in MAY_BE.get((function, name), ())):
+            continue
+        try:
+            getattr(fre_e2t, function)(**{**GIVEN.get(function, {}), name: odd})
+        except fre_e2t.Error as error:
+            assert not isinstance(error, fre_e2t.InternalError)
+            assert str(error).isprintable() and "secret" not in str(error) and "--" not in str(error), (odd, error)
+        except ImportError:
+            assert function == "score"
+    assert [p for p in everything(tmp_path) if "own-tmp" not in str(p)] == []
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: fre_e2t.plan(10**400), "epsilon must be"),
+    (lambda: fre_e2t.plan(np.bool_(True)), "epsilon must be a number, not bool"),
+    (lambda: fre_e2t.plan(levels=1.5), "levels must be 'auto', or 'grid' and numbers"),
+    (lambda: fre_e2t.plan(counts=Odd()), "counts must be 'sampled' or 'noisy', not of type Odd"),
+    (lambda: fre_e2t.plan(distributed="no"), "distributed must be True or False, not str"),
+    (lambda: fre_e2t.embed(["a"], threads="2"), "threads must be a number, not str"),
+    (lambda: fre_e2t.embed(["a"], threads=0), "threads must be a whole number from 1"),
+    (lambda: fre_e2t.embed(["a"], text=0), "text must be a str, not int"),
+    (lambda: fre_e2t.ledger(5), "file must be a path, not int"),
+    (lambda: fre_e2t.load("a\0b"), "folder holds NUL"),
+    (lambda: fre_e2t.load("\ud800"), "folder holds half of a surrogate pair"),
+    (lambda: fre_e2t.load(""), "folder must be a path, and is empty"),
+    (lambda: fre_e2t.synthesize(["a"], **{**PLAIN, "ledger": True}), "ledger is the path of one, or False for none"),
+    (lambda: fre_e2t.synthesize(["a"], **PLAIN, seed=32), "seed must be 32 bytes"),
+    (lambda: fre_e2t.synthesize(["a"], **PLAIN, dry_run="no"), "dry_run must be True or False"),
+    (lambda: fre_e2t.synthesize("x.csv", **PLAIN, na_values=["-"]), "na_values must be a str, not list"),
+    (lambda: fre_e2t.evaluate(["a"], ["a"], against=5), "against is a list of releases"),
+])
+def test_what_an_argument_must_be(call, words):
+    with pytest.raises(fre_e2t.UsageError, match="^" + re.escape(words)):
+        call()
+
+
+NOBODY = [{"text": t, "who": i} for i, t in enumerate(["one", "two"])]
+
+
+@pytest.mark.parametrize("user", ["", 0, [], (), True, ["who"], 5])
+def test_no_user_is_left_out_unsaid(user):
+    """Only None and False say that nobody is named: the claim would be about a record."""
+    with pytest.raises(fre_e2t.UsageError, match="^user is the name of a column"):
+        fre_e2t.synthesize(NOBODY, **{**PLAIN, "user": user})
+    with pytest.raises(fre_e2t.Error, match="^(with embeddings, )?user (is a sequence|names 0 users|names 1 users|of record)"):
+        fre_e2t.synthesize(embeddings=np.ones((3, 2)), **{**PLAIN, "user": user})
+    assert fre_e2t.synthesize(NOBODY, **{**PLAIN, "user": np.False_, "dry_run": True})
+
+
+def test_users_of_rows():
+    rows = np.random.default_rng(1).normal(size=(9, 4))
+    for user in (np.arange(9), np.arange(9).astype(str), range(9), (str(i) for i in range(9))):
+        assert fre_e2t.synthesize(embeddings=rows, **{**PLAIN, "user": user, "dry_run": True})
+    for user, words in [({1: 2}, "user is a sequence"), ({1, 2}, "user is a sequence"), (itertools.count(), "more users than the 9 rows"),
+                        (np.ones((9, 2)), "the user of record 1 is of type ndarray"), (np.arange(9.0), "of type float64")]:
+        with pytest.raises(fre_e2t.Error, match=words):
+            fre_e2t.synthesize(embeddings=rows, **{**PLAIN, "user": user})
+
+
+def test_the_file_of_private_texts_is_written_by_nobody_later(tmp_path):
+    """What was not yet written when a generator raised went to the file that had its number next."""
+    def source():
+        yield "a secret"
+        raise RuntimeError("the source is gone")
+
+    try:
+        fre_e2t.synthesize(source(), **PLAIN)
+    except RuntimeError:
+        files = [open(tmp_path / f"{i}", "wb") for i in range(8)]
+    gc.collect()
+    for f in files:
+        f.close()
+    assert [p.read_bytes() for p in tmp_path.glob("[0-9]")] == [b""] * 8
+
+
+def test_a_folder_that_was_damaged(tmp_path):
+    release = fre_e2t.synthesize(texts(), **PLAIN)
+    release.save(tmp_path / "a")
+    whole = {p: p.read_bytes() for p in (tmp_path / "a").iterdir()}
+    for name in ("counts.npy", "centroids.npy"):
+        path = tmp_path / "a" / name
+        for content in (b"", b"{}", whole[path][:70], whole[path].replace(b"\x93NUMPY\x01\0", b"\x93NUMPY\x01\x10")):
+            path.write_bytes(content)
+            with pytest.raises(fre_e2t.Error, match=name):
+                fre_e2t.load(tmp_path / "a")
+        path.write_bytes(whole[path])
+    about = tmp_path / "a" / "release.json"
+    about.write_bytes(whole[about].replace(b"fre-e2t-release/1", b"fre-e2t-release/2"))
+    with pytest.raises(fre_e2t.DataError, match="of another format than fre-e2t-release/1"):
+        fre_e2t.load(tmp_path / "a")
+
+
+def test_what_is_never_replaced(tmp_path):
+    """Devices, pipes, folders, links: a report and a release are files and folders of their own."""
+    release = fre_e2t.synthesize(texts(), **PLAIN)
+    os.mkfifo(tmp_path / "pipe")
+    os.symlink("nowhere", tmp_path / "link")
+    for name in ("pipe", "link", ".", "..", "/"):
+        for write in (release.report, release.save):
+            with pytest.raises(fre_e2t.ExistsError):
+                write(tmp_path / name, force=True)
+    (tmp_path / "file").touch()
+    for write in (release.report, release.save):
+        with pytest.raises(fre_e2t.InputOutputError, match="Not a directory"):
+            write(tmp_path / "file" / "x")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "link", "own-tmp", "pipe"]
+    with pytest.raises(fre_e2t.UsageError, match="evaluation is what evaluate returned"):
+        release.report(tmp_path / "r.html", evaluation={"a": Odd()})
+    with pytest.raises(fre_e2t.UsageError, match="threads must be"):
+        release.report(tmp_path / "r.html", threads=-1)
+
+
+IN_PROCESS = {
+    "fork": ("fre_e2t.embed(['a b']); pid = os.fork()\n"
+             "if pid == 0: print(len(fre_e2t.synthesize(TEXTS, **PLAIN)), flush=True); os._exit(0)\n"
+             "print(os.waitpid(pid, 0)[1])", "3\n0\n"),
+    "fork amid a call": ("t = threading.Thread(target=lambda: fre_e2t.synthesize(TEXTS * 40, **PLAIN)); t.start(); time.sleep(.1)\n"
+                         "pid = os.fork()\n"
+                         "if pid == 0: print(len(fre_e2t.embed(['a b'])), flush=True); os._exit(0)\n"
+                         "print(os.waitpid(pid, 0)[1]); t.join()", "1\n0\n"),
+    "at the end": ("class Last:\n    def __del__(self, embed=fre_e2t.embed): print(len(embed(['a b'])))\nlast = Last()", "1\n"),
+    "no standard error": ("sys.stderr = None; print(len(fre_e2t.synthesize(TEXTS, **PLAIN, progress=True)))", "3\n"),
+    "a closed one": ("sys.stderr.close(); print(len(fre_e2t.synthesize(TEXTS, **PLAIN, progress=True)))", "3\n"),
+    "a full one": ("sys.stderr = open('/dev/full', 'w'); print(len(fre_e2t.synthesize(TEXTS, **PLAIN, progress=True)))\n"
+                   "sys.stderr = None", "3\n"),
+    "two signals": ("from fre_e2t import _call\n"
+                    "def late(*_):\n    if _call._running: raise TimeoutError('slow')\n"
+                    "signal.signal(signal.SIGTERM, late)\n"
+                    "def kill():\n"
+                    "    while not _call._running: time.sleep(.01)\n"
+                    "    for wait in (.5, .02): time.sleep(wait); os.kill(os.getpid(), signal.SIGTERM)\n"
+                    "threading.Thread(target=kill).start()\n"
+                    "some = [f'question {i} about thing {i * 7919 % 100003}' for i in range(60000)]\n"
+                    "try: fre_e2t.synthesize(some, 4, user=False, ledger='l', output='o')\n"
+                    "except TimeoutError as error: print(error, _call._running)  # the library is done\n"
+                    "print(os.path.exists('o'), os.path.exists('l'))", "slow 0\nFalse False\n"),
+    "no room for data": ("resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+                         "try: fre_e2t.synthesize(TEXTS, **PLAIN)\n"
+                         "except fre_e2t.InputOutputError as error: print(error)", "data cannot be handed over: File too large\n"),
+    "no room for a release": ("r = fre_e2t.synthesize(TEXTS, **PLAIN); resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+                              "try: r.save('o')\nexcept fre_e2t.InputOutputError as error: print(error, os.listdir('.'))",
+                              "o cannot be made: File too large []\n"),
+}
+
+
+@pytest.mark.parametrize("case", IN_PROCESS)
+def test_in_a_process_of_its_own(tmp_path, case):
+    code, printed = IN_PROCESS[case]
+    folder = tmp_path / "here"
+    folder.mkdir()
+    begin = f"import os, resource, signal, sys, threading, time, fre_e2t\nTEXTS, PLAIN = {texts()!r}, {PLAIN!r}\n"
+    env = {**os.environ, "PYTHONPATH": PACKAGE if PACKAGE != "installed" else ""}
+    done = subprocess.run([sys.executable, "-c", begin + code], cwd=folder, env=env, capture_output=True, text=True,
+                          timeout=TIMEOUT)
+    assert (done.returncode, done.stdout) == (0, printed), done.stderr
 
 
 # ---- manners ------------------------------------------------------------------------------------------------

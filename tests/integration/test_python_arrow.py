@@ -4,10 +4,12 @@ has all of them."""
 import datetime
 import importlib
 import os
+import re
 import sys
 
 import pytest
 
+from arrow_producer import STRING, TWO, Producer, array, column, indices, ints, schema, view
 from conftest import FREQUENT, texts
 
 
@@ -100,7 +102,7 @@ def test_columns_of_other_kinds():
         assert "\n" not in str(caught.value), name
     with pytest.raises(fre_e2t.DataError, match="the column 'who' holds double, not strings or integers"):
         fre_e2t.synthesize(pa.table({"message": ["a"], "who": [1.0]}), text="message", user="who", **PLAIN)
-    with pytest.raises(fre_e2t.DataError, match="the first: data: line 1: "):
+    with pytest.raises(fre_e2t.DataError, match="the first: data: record 1: "):
         fre_e2t.synthesize(pa.table({"message": pa.nulls(3)}), text="message", **PLAIN)
 
 
@@ -116,3 +118,134 @@ def test_nulls_and_numbers_of_users():
 def test_rows_of_texts():
     pa = pytest.importorskip("pyarrow")
     assert fre_e2t.embed(pa.table({"message": FREQUENT}), text="message").shape[0] == len(FREQUENT)
+
+
+# ---- what does not keep to the interface ------------------------------------------------------------------------
+
+FAR = (1 << 63) - 1
+HEAD = ints("i", 20) + b"xxxx"
+BUFFERS, ROW = 'the column "t" has fewer rows or buffers', 'row 1 of the column "t" has an offset, a length or an index outside'
+UNSOUND = {
+    "no capsule": (lambda: Producer(STRING, name=None), "returns no capsule"),
+    "another capsule": (lambda: Producer(STRING, name=b"arrow_array"), "returns no capsule"),
+    "released": (lambda: Producer(STRING, release=None), "was read before: make it anew"),
+    "format missing": (lambda: column(array(2, TWO), schema(None, b"t")), "the column 't' holds an unknown type, not strings"),
+    "name missing": (lambda: column(array(2, TWO), schema(b"u", None)), "has no column 't'"),
+    "children missing": (lambda: Producer(schema(b"+s", n_children=1), [array(2)]), "its schema lacks columns"),
+    "child missing": (lambda: Producer(schema(b"+s", children=[None]), [array(2)]), "its schema lacks columns"),
+    "children of the chunk": (lambda: Producer(schema(b"+s", children=[STRING]), [array(2, [None], n_children=1)]), BUFFERS),
+    "child of the chunk": (lambda: column(None), BUFFERS),
+    "length below 0": (lambda: column(array(2, TWO), rows=-1), BUFFERS),
+    "length": (lambda: column(array(2, TWO), rows=FAR), BUFFERS),
+    "shorter child": (lambda: column(array(1, TWO)), BUFFERS),
+    "offset below 0": (lambda: column(array(2, TWO, offset=-1)), BUFFERS),
+    "offset": (lambda: column(array(2, TWO, offset=FAR)), BUFFERS),
+    "the table's offset": (lambda: column(array(2, TWO), offset=-5), BUFFERS),
+    "buffers missing": (lambda: column(array(2, n_buffers=3)), BUFFERS),
+    "a buffer missing": (lambda: column(array(2, TWO[:2])), BUFFERS),
+    "offsets missing": (lambda: column(array(2, [None, None, b"x"])), ROW),
+    "data missing": (lambda: column(array(2, [None, TWO[1], None])), ROW),
+    "offsets that fall": (lambda: column(array(2, [None, ints("i", 5, 3, 8), b"x" * 8])), ROW),
+    "offsets below 0": (lambda: column(array(2, [None, ints("i", -5, 3, 8), b"x" * 8])), ROW),
+    "view of no buffer": (lambda: view(HEAD + ints("i", 7, 0)), ROW),
+    "view behind its buffer": (lambda: view(HEAD + ints("i", 0, 1 << 30)), ROW),
+    "view before its buffer": (lambda: view(HEAD + ints("i", 0, -9)), ROW),
+    "view longer than its buffer": (lambda: view(ints("i", 1 << 30) + HEAD[4:] + ints("i", 0, 0)), ROW),
+    "view without lengths": (lambda: view(HEAD + ints("i", 0, 0), lengths=None), ROW),
+    "view without buffers": (lambda: view(HEAD + ints("i", 0, 0), buffers=()), ROW),
+    "view, two buffers": (lambda: column(array(1, [None, HEAD * 2]), schema(b"vu", b"t"), 1), BUFFERS),
+    "index outside": (lambda: indices(b"i", ints("i", 2, 0)), ROW),
+    "index below 0": (lambda: indices(b"i", ints("i", -1, 0)), ROW),
+    "index of 64 bits": (lambda: indices(b"L", ints("Q", (1 << 64) - 1, 0)), ROW),
+    "indices missing": (lambda: indices(b"i", None), ROW),
+    "dictionary's length": (lambda: indices(b"i", ints("i", 0, 0), dictionary=array(-2, TWO)), BUFFERS),
+    "dictionary's buffers": (lambda: indices(b"i", ints("i", 0, 0), dictionary=array(2, n_buffers=3)), BUFFERS),
+    "dictionary missing": (lambda: column(array(2, [None, ints("i", 0, 1)]), schema(b"i", b"t", dictionary=schema(b"u"))), BUFFERS),
+    "nested dictionary": (lambda: column(array(2, TWO), schema(b"i", b"t", dictionary=schema(b"i", dictionary=schema(b"u")))),
+                          "holds dictionary of dictionary of string, not strings"),
+    "two of one name": (lambda: Producer(schema(b"+s", children=[STRING, STRING]), []), "data has 2 columns 't' for text"),
+    "no UTF-8": (lambda: column(array(1, [None, ints("i", 0, 2), b"\xff\xfe"]), rows=1), "record 1 of data is not UTF-8"),
+    "fails": (lambda: Producer(STRING, code=5), "failed to hand over its rows: Input/output error"),
+    "fails, and says why": (lambda: Producer(STRING, [array(2, TWO)], 5, b"the disk\x1b[31m is gone\nat line 7"),
+                            "its rows: the disk?[31m is gone"),
+    "fails, and says nothing": (lambda: Producer(STRING, code=5, message=b""), "its rows: Input/output error"),
+    "fails, and cannot say": (lambda: Producer(STRING, code=5, get_last_error=None), "its rows: Input/output error"),
+}
+
+
+@pytest.mark.parametrize("case", UNSOUND)
+def test_a_producer_that_lies(case):
+    """One sentence with the column and the row; nothing is read that is not there, and all is released."""
+    make, words = UNSOUND[case]
+    data = make()
+    with pytest.raises(fre_e2t.DataError, match=re.escape(words)) as caught:
+        fre_e2t.embed(data, text="t")
+    said = str(caught.value)
+    assert said.isprintable() and ("capsule" in case or caught.value.__context__ is None)
+    assert data.ends == ([] if "capsule" in case or case == "released" else ["released"])
+
+
+def test_what_a_producer_may_do():
+    """Empty chunks, offsets, unknown counts of nulls, views, dictionaries with offsets."""
+    one, two = fre_e2t.embed(["one two", "three four"])
+    shifted = column(array(2, TWO, null_count=-1), rows=1, offset=1)
+    assert (fre_e2t.embed(shifted, text="t") == [two]).all()
+    chunks = [array(0, [None], [array(0, [None, None, None])]), array(2, [None], [array(2, TWO)])]
+    assert (fre_e2t.embed(Producer(schema(b"+s", children=[STRING]), chunks), text="t") == [one, two]).all()
+    assert (fre_e2t.embed(indices(b"C", b"\x09\x01\x00", offset=1), text="t") == [two, one]).all()
+    inline = ints("i", 7) + b"one two\0\0\0\0\0"
+    assert (fre_e2t.embed(view(inline), text="t") == [one]).all()
+    long = view(HEAD + ints("i", 0, 2), buffers=(b"  " + b"x" * 20,), lengths=ints("q", 22))
+    assert (fre_e2t.embed(long, text="t") == fre_e2t.embed(["x" * 20])).all()
+    with pytest.raises(fre_e2t.DataError, match="record 2 has no text"):
+        fre_e2t.embed(column(array(2, [b"\1", *TWO[1:]], null_count=77)), text="t")
+
+
+def test_an_exporter_s_own_exception():
+    class Raises:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise RuntimeError("the source is gone")
+
+    with pytest.raises(RuntimeError, match="the source is gone"):
+        fre_e2t.embed(Raises())
+
+
+def test_users_of_a_nested_dictionary():
+    """Whose indices are no names: one user would be taken for two."""
+    inner = array(2, [None, ints("i", 0, 0)], dictionary=array(2, TWO))
+    kind = schema(b"i", b"u", dictionary=schema(b"i", dictionary=schema(b"u")))
+    chunk = array(2, [None], [array(2, TWO), array(2, [None, ints("i", 0, 1)], dictionary=inner)])
+    with pytest.raises(fre_e2t.DataError, match="the column 'u' holds dictionary of dictionary of string, not strings or integers"):
+        fre_e2t.synthesize(Producer(schema(b"+s", children=[STRING, kind]), [chunk]), text="t", user="u", **PLAIN)
+
+
+def test_pandas_that_arrow_has_no_type_for():
+    """Of columns that are not named nobody asks; an error of pyarrow's would quote a value."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    mixed = ["a secret", 5] * 300
+    frame = pandas.DataFrame({"t": texts(), "who": WHO}).assign(other=(mixed * len(WHO))[:len(WHO)])
+    assert fre_e2t.synthesize(frame, text="t", user="who", dry_run=True, **PLAIN)
+    assert fre_e2t.synthesize(frame.set_index("other"), text="t", dry_run=True, **PLAIN)
+    with pytest.raises(fre_e2t.DataError, match="^the column 'other' of data mixes types") as caught:
+        fre_e2t.synthesize(frame, text="other", **PLAIN)
+    assert caught.value.__context__ is None and "secret" not in str(caught.value)
+    twice = pandas.DataFrame([["a", "b", "c"]], columns=["t", "t", "u"])
+    with pytest.raises(fre_e2t.DataError, match="data has 2 columns 't' for text"):
+        fre_e2t.synthesize(twice, text="t", **PLAIN)
+    twice.columns = ["t", "u", "u"]
+    assert fre_e2t.embed(twice, text="t").shape[0] == 1
+
+
+def test_frames_without_a_stream(monkeypatch):
+    class Frame:
+        columns = ["text"]
+
+        def __iter__(self):
+            return iter(self.columns)
+
+    with pytest.raises(fre_e2t.UsageError, match="data is of type Frame, which has no stream of Arrow"):
+        fre_e2t.synthesize(Frame(), **PLAIN)
+    monkeypatch.setattr(Frame, "__module__", "pyspark.sql.dataframe")
+    with pytest.raises(fre_e2t.UsageError, match="data is a Spark frame: fre_e2t.spark.synthesize takes it"):
+        fre_e2t.synthesize(Frame(), **PLAIN)

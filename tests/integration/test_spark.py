@@ -222,6 +222,11 @@ def test_a_dry_run_plans(session, records):
     ("who string, text string", "who", {"resume": True}, fre_e2t.UsageError, "takes no resume"),
     ("who string, text string", "who", {"partitions": 0}, fre_e2t.UsageError, "partitions must be"),
     ("who string, text string", "who", {"threshold": -1}, fre_e2t.UsageError, "threshold"),
+    ("who string, text string", "text", {}, fre_e2t.UsageError, "text and user name the same column"),
+    ("who string, text string", "", {}, fre_e2t.UsageError, "user is the name of a column"),
+    ("who string, text string, text string", "who", {}, fre_e2t.DataError, "data has 2 columns 'text' for text"),
+    ("who string, text string", "who", {"output": 5}, fre_e2t.UsageError, "output must be a path, not int"),
+    ("who string, text string", "who", {"force": "no"}, fre_e2t.UsageError, "force must be True or False"),
 ])
 def test_bad_input(session, records, schema, user, more, kind, words):
     from pyspark.sql import functions as F
@@ -231,10 +236,17 @@ def test_bad_input(session, records, schema, user, more, kind, words):
         frame = frame.withColumnRenamed("text", "said")
     if "array" in schema:
         frame = frame.withColumn("text", F.array("text"))
+    if schema.count("text") == 2:
+        frame = frame.select("who", "text", "text")
     if "double" in schema:
         frame = frame.withColumn("who", F.lit(1.5))
     with pytest.raises(kind, match=words):
         spark_of.synthesize(frame, user=user, **{**ARGS, **more})
+
+
+def test_no_frame():
+    with pytest.raises(fre_e2t.UsageError, match="frame is of type list, not a Spark frame"):
+        spark_of.synthesize(["a"], user="who", **ARGS)
 
 
 def test_no_record(session):
