@@ -7,7 +7,6 @@ from typing import Any
 
 from ._call import Keep, path_of, word
 from ._errors import UsageError
-from ._fre import lib
 from ._plan import choice, number
 
 _FORMATS = ("auto", "txt", "jsonl", "csv", "tsv")  # in the order of fre_corpus_format
