@@ -118,14 +118,21 @@ def measure(given, folder):
     os.mkdir(os.path.join(folder, "events"))
     arguments = {"epsilon": given.epsilon, "threshold": given.threshold, "population": given.population,
                  "levels": given.levels, "ledger": False, "inverter": "none", "seed": SEED}
+    out = {"rows": n, "cores": given.cores, "levels": given.levels}
+
+    def measured(**more):  # at once: of many rows, each takes long, and the next may fail
+        out.update(more)
+        print(json.dumps(more), file=sys.stderr)
+
     target, program = by_program(given.program, folder, given, "texts.jsonl", ["--user-field", "user"])
+    measured(program=program)
+    release, spark = by_spark(folder, given, arguments)
+    measured(spark=spark, released_cells=len(release), the_same_release=release == fre_e2t.load(target))
     subprocess.run([given.program, "embed", os.path.join(folder, "texts.jsonl"), "-o", os.path.join(folder, "rows.npy"),
                     "--threads", str(given.cores)], check=True, stdout=subprocess.DEVNULL)
     _, cached = by_program(given.program, folder, given, "rows.npy", [])
-    release, spark = by_spark(folder, given, arguments)
-    return {"rows": n, "cores": given.cores, "levels": given.levels, "released_cells": len(release),
-            "the_same_release": release == fre_e2t.load(target), "program": program, "program_on_embeddings": cached,
-            "spark": spark}
+    measured(program_on_embeddings=cached)
+    return out
 
 
 def main():
