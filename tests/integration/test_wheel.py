@@ -16,7 +16,7 @@ from conftest import ROOT, TIMEOUT
 
 WHEEL = os.environ.get("FRE_WHEEL", "")
 pytestmark = pytest.mark.skipif(not WHEEL, reason="no wheel: make check-python builds one")
-WITH = ["pytest", "pandas", "polars", "pyarrow", "duckdb"]
+WITH = ["pytest", "mypy", "pandas", "polars", "pyarrow", "duckdb"]
 MOST = 100_000_000  # bytes
 SYSTEM = {f"lib{name}" for name in ("c.so.6", "m.so.6", "pthread.so.0", "dl.so.2", "rt.so.1", "stdc++.so.6", "gcc_s.so.1", "z.so.1")} | {"ld-linux-x86-64.so.2"}
 
@@ -160,6 +160,7 @@ def test_the_package_as_installed(bare, environment, tmp_path):
     env = {**environment, "FRE_PYTHON_PACKAGE": "installed", "FRE_E2T": str(bare / "bin" / "fre-e2t"), "FRE_LONG_TESTS": "1", "PYTHONDONTWRITEBYTECODE": "1",
            "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path.home() / ".cache")}  # the language model, which no wheel holds
     done = run(bare / "bin" / "python", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", here / "test_python.py",
-               here / "test_python_arrow.py", here / "test_notebook.py", cwd=tmp_path, env=env)
+               here / "test_python_arrow.py", here / "test_python_shown.py",
+               here / "test_notebook.py", cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "skipped" not in done.stdout.splitlines()[-1], done.stdout
