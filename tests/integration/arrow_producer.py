@@ -54,17 +54,21 @@ def ints(kind, *values):
     return struct.pack(f"<{len(values)}{kind}", *values)
 
 
+def _made(one, dictionary, lies):
+    if dictionary is not None:
+        one.dictionary = c.pointer(dictionary)
+    for field, value in lies.items():
+        setattr(one, field, value)
+    _kept.append(one)
+    return one
+
+
 def schema(form, name=b"", children=(), dictionary=None, **lies):
     """children: schemas; lies: fields that say something else."""
     s = Schema(format=form, name=name, n_children=len(children), release=_address(_release_schema))
     if children:
         s.children = _pointers(Schema, children)
-    if dictionary is not None:
-        s.dictionary = c.pointer(dictionary)
-    for field, value in lies.items():
-        setattr(s, field, value)
-    _kept.append(s)
-    return s
+    return _made(s, dictionary, lies)
 
 
 def array(length, buffers=(), children=(), dictionary=None, **lies):
@@ -77,12 +81,7 @@ def array(length, buffers=(), children=(), dictionary=None, **lies):
         a.buffers = c.cast(made, c.POINTER(c.c_void_p))
     if children:
         a.children = _pointers(Array, children)
-    if dictionary is not None:
-        a.dictionary = c.pointer(dictionary)
-    for field, value in lies.items():
-        setattr(a, field, value)
-    _kept.append(a)
-    return a
+    return _made(a, dictionary, lies)
 
 
 class Producer:

@@ -16,22 +16,15 @@ import time
 import pytest
 
 from conftest import TIMEOUT
+from the_package import PACKAGE, fre_e2t
 
-pytest.importorskip("numpy")
 pytest.importorskip("pyarrow", reason="fre_e2t.spark needs pyarrow: pip install pyarrow")
 pyspark = pytest.importorskip("pyspark", reason="fre_e2t.spark needs PySpark: pip install 'pyspark>=4.0'")
 if int(pyspark.__version__.split(".")[0]) < 4:
     pytest.skip(f"fre_e2t.spark needs PySpark 4.0, and this is {pyspark.__version__}", allow_module_level=True)
 if not shutil.which("java"):
     pytest.skip("Spark needs Java 17 (default-jre-headless), which is not installed", allow_module_level=True)
-PACKAGE = os.environ.get("FRE_PYTHON_PACKAGE", "")
 WORKERS_PATH = "" if PACKAGE == "installed" else PACKAGE
-if not PACKAGE:
-    pytest.skip("the Python package is not built here: it needs python3-dev and python3-cffi", allow_module_level=True)
-if PACKAGE != "installed":
-    pytest.importorskip("_cffi_backend")
-    sys.path.insert(0, PACKAGE)
-fre_e2t = importlib.import_module("fre_e2t")
 spark_of = importlib.import_module("fre_e2t.spark")
 
 os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -1,24 +1,14 @@
 """Every block of docs/notebook.md runs, one after the other as in a notebook, and prints what the page says."""
 
 import contextlib
-import importlib
 import io
-import os
 import re
-import sys
 
 import pytest
 
 from conftest import LONG, ROOT
+from the_package import fre_e2t  # noqa: F401 (found, or skipped)
 
-pytest.importorskip("numpy")
-PACKAGE = os.environ.get("FRE_PYTHON_PACKAGE", "")
-if PACKAGE != "installed":
-    if not PACKAGE:
-        pytest.skip("the Python package is not built here: it needs python3-dev and python3-cffi", allow_module_level=True)
-    pytest.importorskip("_cffi_backend")
-    sys.path.insert(0, PACKAGE)
-importlib.import_module("fre_e2t")
 
 
 def blocks(page):

@@ -1,10 +1,8 @@
-"""The Python package: the same mechanism, files, ledger and sentences as the program's.  It is that of the build tree,
-or, where FRE_PYTHON_PACKAGE is "installed", the one that this interpreter has."""
+"""The Python package: the same mechanism, files, ledger and sentences as the program's."""
 
 import datetime
 import decimal
 import gc
-import importlib
 import io
 import itertools
 import json
@@ -22,15 +20,9 @@ import threading
 import pytest
 
 from conftest import FREQUENT, LONG, ROOT, SEED, TIMEOUT, embedded, everything, texts, write_corpus  # noqa: F401
+from the_package import PACKAGE, fre_e2t
 
 np = pytest.importorskip("numpy")
-PACKAGE = os.environ.get("FRE_PYTHON_PACKAGE", "")
-if PACKAGE != "installed":
-    if not PACKAGE:
-        pytest.skip("the Python package is not built here: it needs python3-dev and python3-cffi", allow_module_level=True)
-    pytest.importorskip("_cffi_backend")
-    sys.path.insert(0, PACKAGE)
-fre_e2t = importlib.import_module("fre_e2t")
 
 BUDGET = {"epsilon": 8, "threshold": 40, "population": 100000}
 PLAIN = {**BUDGET, "inverter": "none", "ledger": False, "user": False}

@@ -2,25 +2,15 @@
 has all of them."""
 
 import datetime
-import importlib
-import os
 import re
-import sys
 
 import pytest
 
 from arrow_producer import STRING, TWO, Producer, array, column, indices, ints, schema, view
 from conftest import FREQUENT, texts
-
+from the_package import fre_e2t
 
 np = pytest.importorskip("numpy")
-PACKAGE = os.environ.get("FRE_PYTHON_PACKAGE", "")
-if PACKAGE != "installed":
-    if not PACKAGE:
-        pytest.skip("the Python package is not built here: it needs python3-dev and python3-cffi", allow_module_level=True)
-    pytest.importorskip("_cffi_backend")
-    sys.path.insert(0, PACKAGE)
-fre_e2t = importlib.import_module("fre_e2t")
 
 PLAIN = {"epsilon": 8, "threshold": 40, "population": 100000, "inverter": "none", "ledger": False, "seed": "5e" * 32}
 WHO = [f"user {i % 70}" for i in range(len(texts()))]

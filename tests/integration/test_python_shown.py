@@ -16,15 +16,9 @@ import types
 import pytest
 
 from conftest import SEED, TIMEOUT, texts
+from the_package import PACKAGE, fre_e2t
 
 np = pytest.importorskip("numpy")
-PACKAGE = os.environ.get("FRE_PYTHON_PACKAGE", "")
-if PACKAGE != "installed":
-    if not PACKAGE:
-        pytest.skip("the Python package is not built here: it needs python3-dev and python3-cffi", allow_module_level=True)
-    pytest.importorskip("_cffi_backend")
-    sys.path.insert(0, PACKAGE)
-fre_e2t = importlib.import_module("fre_e2t")
 _call, _errors = importlib.import_module("fre_e2t._call"), importlib.import_module("fre_e2t._errors")
 _shown, _synthesize = importlib.import_module("fre_e2t._shown"), importlib.import_module("fre_e2t._synthesize")
 
