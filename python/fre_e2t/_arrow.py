@@ -176,9 +176,8 @@ def write(fd: int, data: Any, text: str, user: str | None) -> int:
             if chunk.release == ffi.NULL:
                 return n
             try:
-                for i in range(0, max(1, chunk.length), _ROWS):
-                    if chunk.length != 0:
-                        call(lib.fre_py_arrow_lines, fd, chunk, i, min(_ROWS, chunk.length - i), text_column, user_column, n)
+                for i in range(0, abs(chunk.length), _ROWS):  # one below 0 is refused there, too
+                    call(lib.fre_py_arrow_lines, fd, chunk, i, min(_ROWS, chunk.length - i), text_column, user_column, n)
                 n += chunk.length
             finally:
                 _released(chunk)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ._call import Keep, Progress, in_thread, check, run
-from ._data import check_columns, is_path, matrix, path_of, read_back
+from ._call import Keep, Progress, in_thread, check, path_of, run
+from ._data import check_columns, is_path, matrix, read_back
 from ._errors import DataError, UsageError, string
 from ._fre import ffi, lib
 from ._options import check_search, search_options

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ._call import Keep, call, run
-from ._data import path_of
+from ._call import Keep, call, path_of, run
 from ._errors import MissingError, string
 from ._fre import ffi, lib
 

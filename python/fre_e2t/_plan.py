@@ -14,7 +14,7 @@ import numpy as np
 from ._call import Keep, Progress, call, json_of, path_of, run, word
 from ._errors import UsageError, name_of, named, string
 from ._fre import ffi, lib
-from ._shown import notes_html, statement_html
+from ._shown import LEFT, notes_html, row_html, statement_html
 
 _CHOICES = {
     "adjacency": ("add-remove", "replace"),
@@ -153,7 +153,7 @@ class Plan(dict[str, Any]):
         printer.text(str(self))
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th {_LEFT}>{html.escape(key)}</th><td {_LEFT}>{html.escape(value)}</td></tr>"
+        rows = "".join(f"<tr><th {LEFT}>{html.escape(key)}</th><td {LEFT}>{html.escape(value)}</td></tr>"
                        for key, value in _rows(self))
         tables = "".join(f"<p>{html.escape(key)}</p>{_table_html(table)}" for key, table in _tables(self))
         return f"<div><table>{rows}</table>{tables}{notes_html(self.warnings)}{statement_html(self.statement)}</div>"
@@ -162,13 +162,10 @@ class Plan(dict[str, Any]):
         return Plan, (dict(self), self.statement)
 
 
-_LEFT = "style='text-align:left'"
-
-
 def _rows(plan: dict[str, Any]) -> list[tuple[str, str]]:
     """What has one value, for people."""
     return [(str(key), _value(value)) for key, value in plan.items()
-            if value is not None and not isinstance(value, (list, dict))]
+            if _is_short(value)]
 
 
 def _tables(plan: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -190,10 +187,9 @@ def _inline(row: dict[str, Any]) -> str:
 
 
 def _table_html(table: list[dict[str, Any]]) -> str:
-    head = "".join(f"<th {_LEFT}>{html.escape(str(key))}</th>" for key in table[0])
-    rows = "".join("<tr>" + "".join(f"<td {_LEFT}>{'' if v is None else html.escape(_value(v))}</td>"
-                                    for v in row.values()) + "</tr>" for row in table)
-    return f"<table><tr>{head}</tr>{rows}</table>"
+    head = row_html(*((html.escape(str(key)), LEFT) for key in table[0]), tag="th")
+    rows = "".join(row_html(*(("" if v is None else html.escape(_value(v)), LEFT) for v in row.values())) for row in table)
+    return f"<table>{head}{rows}</table>"
 
 
 def _value(value: Any) -> str:

@@ -16,9 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _shown
-
-from ._call import Buffer, Keep, flag, run
-from ._data import path_of
+from ._call import Buffer, Keep, flag, path_of, run
 from ._errors import DataError, ExistsError, InputOutputError, MissingError, UsageError, named, string
 from ._fre import ffi, lib
 from ._plan import Plan, number

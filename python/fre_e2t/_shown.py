@@ -13,7 +13,7 @@ _WEAK = 0.5  # a text below is likelier wrong than right
 _AROUND_BELOW = 0.6  # similarity: docs/decisions/0028
 _COLUMNS = 80
 _MARK = "? more likely wrong than right (confidence below .5)"
-_LEFT, _RIGHT = "style='text-align:left'", "style='text-align:right'"
+LEFT, _RIGHT = "style='text-align:left'", "style='text-align:right'"
 
 
 @dataclass
@@ -120,15 +120,16 @@ def as_text(lines: list[dict[str, Any]]) -> str:
 
 # ---- as HTML ----------------------------------------------------------------------------------------
 
-def _cells(*cells: tuple[str, str], tag: str = "td") -> str:
-    return "<tr>" + "".join(f"<{tag} {style}>{inner}</{tag}>" for inner, style in cells) + "</tr>"
+def row_html(*found: tuple[str, str], tag: str = "td") -> str:
+    """A row of a table, of pairs (HTML, attributes)."""
+    return "<tr>" + "".join(f"<{tag} {style}>{inner}</{tag}>" for inner, style in found) + "</tr>"
 
 
 def _line_html(users: str, line: dict[str, Any]) -> str:
     said, is_text = _said(line)
     shown = html.escape(said) if is_text else f"<em>{html.escape(said)}</em>"
-    return _cells((users, _RIGHT), (f"{_users(line):.0f}", _RIGHT), (_sure(line), _LEFT),
-                  (f"<span style='opacity:.6'>{shown}</span>" if _is_weak(line) else shown, _LEFT))
+    return row_html((users, _RIGHT), (f"{_users(line):.0f}", _RIGHT), (_sure(line), LEFT),
+                  (f"<span style='opacity:.6'>{shown}</span>" if _is_weak(line) else shown, LEFT))
 
 
 def as_html(lines: list[dict[str, Any]]) -> str:
@@ -139,8 +140,8 @@ def as_html(lines: list[dict[str, Any]]) -> str:
                  for i, line in enumerate(group.lines[:_OF_GROUP])]
         marked = marked or any(map(_is_weak, group.lines[:_OF_GROUP]))
         if len(group.lines) > _OF_GROUP:
-            rows.append(_cells(("", _RIGHT), ("", _RIGHT), ("", _LEFT), (f"and {len(group.lines) - _OF_GROUP} more", _LEFT)))
-    head = _cells((kind, _RIGHT), ("users", _RIGHT), ("confidence", _LEFT), ("text", _LEFT), tag="th")
+            rows.append(row_html(("", _RIGHT), ("", _RIGHT), ("", LEFT), (f"and {len(group.lines) - _OF_GROUP} more", LEFT)))
+    head = row_html((kind, _RIGHT), ("users", _RIGHT), ("confidence", LEFT), ("text", LEFT), tag="th")
     notes = [s for s in (_rest(found, kind), _MARK if marked else "") if s]
     return (f"<p>{_title(lines)}</p>" + (f"<table>{head}{''.join(rows)}</table>" if rows else "")
             + "".join(f"<p>{s}</p>" for s in notes))

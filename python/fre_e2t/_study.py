@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ._call import Keep, Progress, flag, json_of, run, word
-from ._data import Texts, Workspace, is_path, matrix, path_of, write_matrix
+from ._call import Keep, Progress, flag, json_of, path_of, run, word
+from ._data import Texts, Workspace, is_path, matrix, write_matrix
 from ._errors import UsageError, named
 from ._fre import ffi, lib
 from ._options import corpus_options
