@@ -301,7 +301,7 @@ else:
 try:
     fre_e2t.spark.synthesize(frame, 8, user="who", threshold=40, population=2000, ledger=False, output="never")
 except fre_e2t.Error as error:
-    print(type(error).__name__, "|", error, "|", os.path.exists("never"))
+    print(type(error).__name__, "|", error, "|", os.path.exists("never"), flush=True)
 os._exit(0)  # Spark's own goodbyes need Java
 """
 
