@@ -220,20 +220,13 @@ def _log(release: Release, given: dict[str, Any]) -> None:
                     ledger["releases"])
 
 
-class Options(TypedDict, total=False):
-    """What synthesize takes beside data, epsilon and dry_run, for type checkers."""
+class Common(TypedDict, total=False):
+    """What synthesize takes here and of a Spark frame alike, for type checkers."""
 
-    text: str | None
-    user: Any
     population: int | None
     threshold: int | None
     levels: str | list[Any] | None
     delta: float | str | None
-    output: str | os.PathLike[str] | None
-    force: bool
-    resume: bool
-    embeddings: np.ndarray | None
-    embedding_model: Any
     ledger: str | os.PathLike[str] | bool | None
     data_name: str | None
     budget_epsilon: float | None
@@ -267,14 +260,26 @@ class Options(TypedDict, total=False):
     sensitivity: str | None
     norm_bound: float | None
     max_cells_per_user: int | None
+    threads: int | None
+    seed: str | bytes | None
+
+
+class Options(Common, total=False):
+    """What synthesize takes beside data, epsilon and dry_run."""
+
+    text: str | None
+    user: Any
+    output: str | os.PathLike[str] | None
+    force: bool
+    resume: bool
+    embeddings: np.ndarray | None
+    embedding_model: Any
     user_fold: str | None
     format: str | None
     delimiter: str | None
     encoding: str | None
     na_values: str | None
     invalid: str | None
-    threads: int | None
-    seed: str | bytes | None
     progress: bool | None
 
 

@@ -18,7 +18,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 from . import _errors, _synthesize
 from ._arrow import check_column
@@ -29,11 +29,10 @@ from ._fre import ffi, lib
 from ._plan import Plan, plan_of, request_of, said
 from ._release import Release, read_folder
 
-_FILES = ("format", "delimiter", "encoding", "na_values", "invalid", "user_fold", "resume", "embeddings",
-          "embedding_model")
 _WITHOUT = ("a Spark worker has not the package fre-e2t with pyarrow: install the same wheel on every machine, or pass an "
             "environment with it (spark.archives)")
 _MEMORY = "Spark ran out of memory: give it more (spark.executor.memory, spark.driver.memory), or more partitions"
+_FETCHED = 32  # jobs that bring a pass to the driver: what it gets at once is that part of all
 _ENDED = "Spark ended while the release was made, and its own log says why; nothing was released"
 
 
@@ -260,7 +259,7 @@ class _Cluster:
         kept = frame.persist(StorageLevel.MEMORY_AND_DISK_DESER)
         try:
             kept.count()
-            yield from kept.toLocalIterator()
+            yield from kept.coalesce(_FETCHED).toLocalIterator()
         finally:
             kept.unpersist()
 
@@ -321,6 +320,32 @@ def check_installation(session: Any) -> dict[str, str]:
     return {"version": version, "embedder": seen[0]["embedder"]}
 
 
+class Options(_synthesize.Common, total=False):
+    """What synthesize takes beside frame, epsilon and dry_run, for type checkers."""
+
+    text: str
+    user: str | bool | None
+    partitions: int | None
+    output: str | os.PathLike[str] | None
+    force: bool
+    progress: bool | None
+
+
+@overload
+def synthesize(frame: Any, epsilon: float = 4, *, dry_run: Literal[False] = False,
+               **options: Unpack[Options]) -> Release: ...
+
+
+@overload
+def synthesize(frame: Any, epsilon: float = 4, *, dry_run: Literal[True],
+               **options: Unpack[Options]) -> Plan: ...
+
+
+@overload
+def synthesize(frame: Any, epsilon: float = 4, *, dry_run: bool,
+               **options: Unpack[Options]) -> Release | Plan: ...
+
+
 def synthesize(frame: Any, epsilon: float = 4, *, text: str = "text", user: str | bool | None = None,
                partitions: int | None = None, output: str | os.PathLike[str] | None = None, force: bool = False,
                dry_run: bool = False, progress: bool | None = None, **more: Any) -> Release | Plan:
@@ -332,9 +357,8 @@ def synthesize(frame: Any, epsilon: float = 4, *, text: str = "text", user: str 
     the end.  Where files are named (embedder, codebook) they lie at the same path on every machine."""
     _need_pyspark()
     given = said({"epsilon": epsilon, "text": text, "user": user, **more})
-    known = set(_synthesize.synthesize.__kwdefaults__ or {})
     for name in more:
-        if name not in known or name in _FILES:
+        if name not in _synthesize.Common.__annotations__:
             raise UsageError(f"synthesize of a Spark frame takes no {name}")
     if not hasattr(frame, "sparkSession"):
         raise UsageError(f"frame is of type {type(frame).__name__}, not a Spark frame: fre_e2t.synthesize takes data of one "

@@ -20,6 +20,7 @@ from the_package import PACKAGE, fre_e2t
 
 np = pytest.importorskip("numpy")
 _call, _errors = importlib.import_module("fre_e2t._call"), importlib.import_module("fre_e2t._errors")
+_spark = importlib.import_module("fre_e2t.spark")
 _shown, _synthesize = importlib.import_module("fre_e2t._shown"), importlib.import_module("fre_e2t._synthesize")
 
 PLAIN = {"epsilon": 8, "threshold": 40, "population": 100000, "inverter": "none", "user": False}
@@ -44,10 +45,14 @@ def test_only_what_is_meant_for_users_is_offered():
     assert all(getattr(fre_e2t, n).__module__ == "fre_e2t" and getattr(fre_e2t, n).__doc__ for n in fre_e2t.__all__)
 
 
-def test_types_of_synthesize():
-    parameters = inspect.signature(fre_e2t.synthesize).parameters
+@pytest.mark.parametrize("function, options, inherited", [
+    (fre_e2t.synthesize, _synthesize.Options, {}),
+    (_spark.synthesize, _spark.Options, _synthesize.Common.__annotations__),
+])
+def test_types_of_synthesize(function, options, inherited):
+    parameters = inspect.signature(function).parameters
     typed = {n: p.annotation for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY and n != "dry_run"}
-    told = {n: t.__forward_arg__ for n, t in _synthesize.Options.__annotations__.items()}
+    told = {n: t.__forward_arg__ for n, t in options.__annotations__.items() if n not in inherited}
     assert told == typed
 
 
@@ -55,6 +60,7 @@ PROGRAM = """
 import numpy as np
 import numpy.typing as npt
 import fre_e2t
+import fre_e2t.spark
 
 def work(rows: list[dict[str, str]]) -> None:
     release = fre_e2t.synthesize(rows, epsilon=4, text="message", user=False, levels="auto")
@@ -68,6 +74,10 @@ def work(rows: list[dict[str, str]]) -> None:
         print(fre_e2t.evaluate(again, rows)["text"], fre_e2t.ledger()["entries"])
     except fre_e2t.UsageError as error:
         print(error.parameter)
+
+def where_the_data_is(frame: object) -> fre_e2t.Release:
+    print(fre_e2t.spark.synthesize(frame, dry_run=True, threshold=100).statement)
+    return fre_e2t.spark.synthesize(frame, 4, text="message", user="customer", levels="auto", partitions=9)
 """
 
 
