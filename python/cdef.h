@@ -412,6 +412,11 @@ fre_status fre_curator_synthesize(fre_curator_result **out, const fre_curator_op
                                   fre_err *err);
 void fre_curator_result_free(fre_curator_result *r);
 
+#define FRE_SHOWN_GROUPS ...
+#define FRE_SHOWN_LINES ...
+static const double FRE_SHOWN_WEAK;
+static const double FRE_SHOWN_FAR;
+static char *const FRE_SHOWN_MARK;
 const char *const *fre_release_files(void);
 fre_status fre_release_read(fre_release *out, const char *folder, fre_err *err);
 void fre_release_wipe(fre_release *r);

@@ -90,6 +90,8 @@ FRE_API void fre_release_set_plan(fre_release *r, const fre_plan *plan, const ui
 FRE_API void fre_release_wipe(fre_release *r);
 /** SHA-256 of the codebook of its public cells; NULL: it has none. */
 FRE_API const uint8_t *fre_release_codebook(const fre_release *r);
+/** Whether it is one by levels, which people read by themes. */
+FRE_API bool fre_release_has_themes(const fre_release *r);
 
 /** A release that another method made, in the same folder. */
 typedef struct fre_release_method {
@@ -163,6 +165,38 @@ FRE_API FRE_MUST_CHECK fre_status fre_release_paraphrase(fre_release *r,
                                                          const double *noise_std,
                                                          const fre_progress *progress,
                                                          fre_err *err);
+
+/* ---- as people read it: on a terminal, in a notebook, in a report ---- */
+
+/** So many groups are shown, the largest, ... */
+#define FRE_SHOWN_GROUPS 12u
+/** ... and so many lines of each, those with the most users. */
+#define FRE_SHOWN_LINES 3u
+/** A text with less confidence is likelier wrong than right, ... */
+#define FRE_SHOWN_WEAK 0.5
+/** ... and marked, which this explains. */
+#define FRE_SHOWN_MARK "? more likely wrong than right (confidence below .5)"
+/** A text with less similarity gives way to a public one (docs/decisions/0028). */
+#define FRE_SHOWN_FAR 0.6
+
+/** A line among those that it stands with. */
+typedef struct fre_shown_line {
+    size_t cell; /**< its index */
+    double users;
+    uint32_t of;     /**< group or theme; FRE_RELEASE_NONE: it stands alone */
+    size_t n;        /**< lines that stand together, this one among them, >= 1 */
+    double together; /**< their users */
+    size_t rank;     /**< of all lines by users, from 0, ... */
+    size_t first;    /**< ... and that of the first one that it stands with */
+} fre_shown_line;
+
+/** Lines of a release, all or some, as people read them: what says nearly the same stands together
+ * (fre_release_group), or what is of one theme, where near wordings share that of the one with the most users.
+ * The largest group comes first, its n lines by users, then the next; equal lines stand in the order of `cell`,
+ * equal groups in that of their first lines.  A line without a group or theme stands alone.
+ * out: n; cell: n, of which users, group and theme are read.  Source: docs/decisions/0028. */
+FRE_API void fre_release_show(fre_shown_line *out, const fre_released_cell *cell, size_t n,
+                              bool by_themes);
 
 #ifdef __cplusplus
 }

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-_GROUPS, _OF_GROUP = 12, 3
-_WEAK = 0.5  # a text below is likelier wrong than right
-_AROUND_BELOW = 0.6  # similarity: docs/decisions/0028
+from ._errors import string
+from ._fre import lib
+
 _COLUMNS = 80
-_MARK = "? more likely wrong than right (confidence below .5)"
+_MARK = string(lib.FRE_SHOWN_MARK)
 LEFT, _RIGHT = "style='text-align:left'", "style='text-align:right'"
 
 
@@ -28,15 +28,15 @@ def _users(line: dict[str, Any]) -> float:
     return float(line.get("users") or 0)
 
 
-def has_levels(lines: Iterable[dict[str, Any]]) -> bool:
-    """Is it a release by levels?"""
-    return any(line.get("level", "grid") != "grid" for line in lines)
+def has_themes(lines: Iterable[dict[str, Any]]) -> bool:
+    """Are they of a release by levels?"""
+    return any(line.get("level", "grid") != "grid" or line.get("theme") is not None for line in lines)
 
 
 def groups(lines: list[dict[str, Any]]) -> list[Group]:
-    """The largest first: by theme where there are levels, which near wordings share."""
+    """The largest first: by theme where there are levels, which near wordings share; as fre_release_show has it."""
     lines = sorted(lines, key=_users, reverse=True)
-    key, theme_of, found = "theme" if has_levels(lines) else "group", {}, {}
+    key, theme_of, found = "theme" if has_themes(lines) else "group", {}, {}
     for i, line in enumerate(lines):
         own = line.get(key)
         if key == "theme" and line.get("group") is not None:
@@ -49,7 +49,7 @@ def groups(lines: list[dict[str, Any]]) -> list[Group]:
 
 def _is_weak(line: dict[str, Any]) -> bool:
     sure = line.get("confidence")
-    return line.get("text") is not None and sure is not None and sure < _WEAK
+    return line.get("text") is not None and sure is not None and sure < lib.FRE_SHOWN_WEAK
 
 
 def _sure(line: dict[str, Any]) -> str:
@@ -62,7 +62,7 @@ def _sure(line: dict[str, Any]) -> str:
 def _said(line: dict[str, Any]) -> tuple[str, bool]:
     """What is shown of a line, and whether it is its text."""
     text, around = line.get("text"), line.get("around")
-    far = text is not None and around is not None and (line.get("similarity") or 0) < _AROUND_BELOW
+    far = text is not None and around is not None and (line.get("similarity") or 0) < lib.FRE_SHOWN_FAR
     if text is not None and not far:
         return str(text), True
     return f"around: {around}" if around is not None else f"({line.get('unreadable') or 'centroid only'})", False
@@ -72,12 +72,12 @@ def _title(lines: list[dict[str, Any]]) -> str:
     cells = f"{len(lines)} cell{'' if len(lines) == 1 else 's'} released"
     if not lines:
         return cells
-    return cells + ("; lines of one theme stand together, the largest first" if has_levels(lines) else
+    return cells + ("; lines of one theme stand together, the largest first" if has_themes(lines) else
                     "; near wordings stand together, the largest first")
 
 
 def _rest(found: list[Group], kind: str) -> str:
-    n = len(found) - _GROUPS
+    n = len(found) - lib.FRE_SHOWN_GROUPS
     return f"and {n} smaller {kind}{'' if n == 1 else 's'}" if n > 0 else ""
 
 
@@ -104,17 +104,17 @@ def _row(users: str, own: str, sure: str, text: str) -> str:
 
 def as_text(lines: list[dict[str, Any]]) -> str:
     """A table of at most 80 columns."""
-    kind, found = "theme" if has_levels(lines) else "group", groups(lines)
+    kind, found = "theme" if has_themes(lines) else "group", groups(lines)
     out, marked = [_title(lines)], False
     if lines:
         out += ["", _row(kind, "users", "confidence", "text")]
-    for group in found[:_GROUPS]:
-        for i, line in enumerate(group.lines[:_OF_GROUP]):
+    for group in found[:lib.FRE_SHOWN_GROUPS]:
+        for i, line in enumerate(group.lines[:lib.FRE_SHOWN_LINES]):
             whole = f"{group.users:.0f}" if i == 0 else ""
             out.append(_row(whole, f"{_users(line):.0f}", _sure(line), _cut(_said(line)[0], _COLUMNS - 30)))
             marked = marked or _is_weak(line)
-        if len(group.lines) > _OF_GROUP:
-            out.append(_row("", "", "", f"and {len(group.lines) - _OF_GROUP} more"))
+        if len(group.lines) > lib.FRE_SHOWN_LINES:
+            out.append(_row("", "", "", f"and {len(group.lines) - lib.FRE_SHOWN_LINES} more"))
     return "\n".join(out + [s for s in (_rest(found, kind), _MARK if marked else "") if s])
 
 
@@ -134,13 +134,13 @@ def _line_html(users: str, line: dict[str, Any]) -> str:
 
 def as_html(lines: list[dict[str, Any]]) -> str:
     """The same table, in the colours of the page that it stands in."""
-    kind, found, rows, marked = "theme" if has_levels(lines) else "group", groups(lines), [], False
-    for group in found[:_GROUPS]:
+    kind, found, rows, marked = "theme" if has_themes(lines) else "group", groups(lines), [], False
+    for group in found[:lib.FRE_SHOWN_GROUPS]:
         rows += [_line_html(f"{group.users:.0f}" if i == 0 else "", line)
-                 for i, line in enumerate(group.lines[:_OF_GROUP])]
-        marked = marked or any(map(_is_weak, group.lines[:_OF_GROUP]))
-        if len(group.lines) > _OF_GROUP:
-            rows.append(row_html(("", _RIGHT), ("", _RIGHT), ("", LEFT), (f"and {len(group.lines) - _OF_GROUP} more", LEFT)))
+                 for i, line in enumerate(group.lines[:lib.FRE_SHOWN_LINES])]
+        marked = marked or any(map(_is_weak, group.lines[:lib.FRE_SHOWN_LINES]))
+        if len(group.lines) > lib.FRE_SHOWN_LINES:
+            rows.append(row_html(("", _RIGHT), ("", _RIGHT), ("", LEFT), (f"and {len(group.lines) - lib.FRE_SHOWN_LINES} more", LEFT)))
     head = row_html((kind, _RIGHT), ("users", _RIGHT), ("confidence", LEFT), ("text", LEFT), tag="th")
     notes = [s for s in (_rest(found, kind), _MARK if marked else "") if s]
     return (f"<p>{_title(lines)}</p>" + (f"<table>{head}{''.join(rows)}</table>" if rows else "")

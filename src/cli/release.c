@@ -5,9 +5,6 @@
 #include <string.h>
 
 #define SHOWN_TEXTS 20u
-#define SHOWN_GROUPS 12u
-#define SHOWN_OF_GROUP 3u
-#define WEAK 0.5      /* a text below is likelier wrong than right */
 #define TEXT_LEAST 24 /* columns; shorter would not be recognised */
 
 static const cli_column without[] = {{.name = "count", .width = 6},
@@ -49,7 +46,8 @@ static void without_text(char *out, size_t cap, const fre_released_cell *cell, b
 
 static bool is_weak(const fre_released_cell *cell)
 {
-    return cell->text.text && cell->text.confidence.known && cell->text.confidence.same < WEAK;
+    return cell->text.text && cell->text.confidence.known &&
+           cell->text.confidence.same < FRE_SHOWN_WEAK;
 }
 
 /* ---- without texts ----------------------------------------------------------------------------- */
@@ -67,48 +65,6 @@ static void print_bare(const fre_released_cell *cell)
 
 /* ---- by groups or themes ------------------------------------------------------------------------- */
 
-/* Cells that belong together: a theme of a release by levels, else a group of near wordings. */
-typedef struct group {
-    double users;
-    size_t first, n; /* in the list sorted by groups */
-} group;
-
-static bool is_by_levels(const fre_release *r)
-{
-    return r->n_levels > 1 || fre_release_codebook(r);
-}
-
-/* In each group the most frequent first. */
-static int compare_users(const fre_released_cell *x, const fre_released_cell *y)
-{
-    return x->users < y->users ? 1 : x->users > y->users ? -1 : (x > y) - (x < y);
-}
-
-static int by_theme(const void *a, const void *b)
-{
-    const fre_released_cell *x = *(const fre_released_cell *const *)a;
-    const fre_released_cell *y = *(const fre_released_cell *const *)b;
-
-    return x->theme != y->theme ? (x->theme < y->theme ? -1 : 1) : compare_users(x, y);
-}
-
-static int by_group(const void *a, const void *b)
-{
-    const fre_released_cell *x = *(const fre_released_cell *const *)a;
-    const fre_released_cell *y = *(const fre_released_cell *const *)b;
-
-    return x->group != y->group ? (x->group < y->group ? -1 : 1) : compare_users(x, y);
-}
-
-static int larger_group(const void *a, const void *b)
-{
-    const group *x = a, *y = b;
-
-    return x->users < y->users   ? 1
-           : x->users > y->users ? -1
-                                 : (x->first > y->first) - (x->first < y->first);
-}
-
 #define CONFIDENCE_BYTES 24
 
 static void print_confidence(char out[CONFIDENCE_BYTES], const fre_released_cell *cell)
@@ -120,8 +76,6 @@ static void print_confidence(char out[CONFIDENCE_BYTES], const fre_released_cell
         (void)snprintf(out, CONFIDENCE_BYTES, "- ");
 }
 
-#define AROUND_BELOW 0.6 /* similarity: docs/decisions/0028 */
-
 /* A line of a group, its users before the first (else 0).  A text far from what it was written for gives way
  * to a public one that is near the cell's centre.  Returns whether it is marked. */
 static bool print_line(const cli_column *columns, size_t n, const fre_released_cell *cell,
@@ -129,7 +83,7 @@ static bool print_line(const cli_column *columns, size_t n, const fre_released_c
 {
     const bool weak = is_weak(cell),
                has_text =
-                   cell->text.text && !(cell->text.similarity < AROUND_BELOW && cell->around);
+                   cell->text.text && !(cell->text.similarity < FRE_SHOWN_FAR && cell->around);
     char whole[32] = "", own[32], confidence[CONFIDENCE_BYTES], instead[400];
     const cli_cell row[] = {{.text = whole},
                             {.text = own},
@@ -158,58 +112,39 @@ static bool has_texts(const fre_release *r)
 }
 
 /* Returns how many of the lines are marked. */
-static size_t print_groups(const fre_release *r, const fre_released_cell *const *list,
-                           const group *groups, size_t n)
+static size_t print_groups(const fre_release *r, const fre_shown_line *line)
 {
-    const bool themes = is_by_levels(r);
+    const bool themes = fre_release_has_themes(r);
     const cli_column columns[] = {{.name = themes ? "theme" : "group", .width = 7},
                                   {.name = "users", .width = 7},
                                   {.name = "confidence ", .width = 11},
                                   {.name = "text", .width = -TEXT_LEAST, .rest = true}};
     const size_t n_columns = sizeof columns / sizeof columns[0];
     const bool any_text = has_texts(r);
-    size_t marked = 0;
+    size_t marked = 0, groups = 0;
 
     cli_table_head(stdout, columns, n_columns);
-    for (size_t g = 0; g < n && g < SHOWN_GROUPS; g++) {
-        const size_t shown = groups[g].n < SHOWN_OF_GROUP ? groups[g].n : SHOWN_OF_GROUP;
-
-        for (size_t i = 0; i < shown; i++)
-            marked += print_line(columns, n_columns, list[groups[g].first + i],
-                                 i == 0 ? groups[g].users : 0, any_text);
-        if (groups[g].n > shown)
-            printf("%*s  and %zu more\n", 31, "", groups[g].n - shown);
+    for (size_t i = 0; i < r->n; i += line[i].n, groups++) {
+        if (groups >= FRE_SHOWN_GROUPS)
+            continue;
+        for (size_t k = 0; k < line[i].n && k < FRE_SHOWN_LINES; k++)
+            marked += print_line(columns, n_columns, &r->cell[line[i + k].cell],
+                                 k == 0 ? line[i].together : 0, any_text);
+        if (line[i].n > FRE_SHOWN_LINES)
+            printf("%*s  and %zu more\n", 31, "", line[i].n - FRE_SHOWN_LINES);
     }
-    if (n > SHOWN_GROUPS)
-        printf("\nand %zu smaller %s\n", n - SHOWN_GROUPS, themes ? "themes" : "groups");
+    if (groups > FRE_SHOWN_GROUPS)
+        printf("\nand %zu smaller %s\n", groups - FRE_SHOWN_GROUPS, themes ? "themes" : "groups");
     putchar('\n');
     return marked;
-}
-
-static size_t find_groups(group *out, const fre_release *r, const fre_released_cell *const *list)
-{
-    const bool themes = is_by_levels(r);
-    size_t n = 0;
-
-    for (size_t i = 0; i < r->n; i++) {
-        const uint32_t own = themes ? list[i]->theme : list[i]->group;
-
-        if (i == 0 || own == FRE_RELEASE_NONE ||
-            own != (themes ? list[i - 1]->theme : list[i - 1]->group))
-            out[n++] = (group){.first = i};
-        out[n - 1].users += list[i]->users;
-        out[n - 1].n++;
-    }
-    qsort(out, n, sizeof *out, larger_group);
-    return n;
 }
 
 static void print_notes(const fre_release *r, size_t marked)
 {
     if (marked > 0)
-        cli_wrap(stdout, "? more likely wrong than right (confidence below .5).", 0, 0);
+        cli_wrap(stdout, FRE_SHOWN_MARK ".", 0, 0);
     cli_wrap(stdout,
-             is_by_levels(r)
+             fre_release_has_themes(r)
                  ? "A line is what so many users write, as near to each other as the levels found "
                    "them; lines of one theme stand together."
                  : "A line is a wording or a few close ones; near wordings stand together, their "
@@ -246,47 +181,15 @@ static void print_levels(const fre_release *r)
     putchar('\n');
 }
 
-/* Lines that say nearly the same stand in one theme, that of the one with the most users.  A copy of the cells with
- * it; NULL: out of memory. */
-static fre_released_cell *with_themes_of_groups(const fre_release *r)
-{
-    fre_released_cell *cell = malloc((r->n + 1) * sizeof *cell);
-    const fre_released_cell **first = calloc(r->n + 1, sizeof *first);
-
-    for (size_t i = 0; cell && first && i < r->n; i++) {
-        const fre_released_cell *c = &r->cell[i];
-
-        if (c->group < r->n && (!first[c->group] || c->users > first[c->group]->users))
-            first[c->group] = c;
-    }
-    for (size_t i = 0; cell && first && i < r->n; i++) {
-        cell[i] = r->cell[i];
-        if (cell[i].group < r->n)
-            cell[i].theme = first[cell[i].group]->theme;
-    }
-    if (!first) {
-        free(cell);
-        cell = NULL;
-    }
-    free(first);
-    return cell;
-}
-
 static void print_grouped(const fre_release *r)
 {
-    fre_released_cell *cell = with_themes_of_groups(r);
-    const fre_released_cell **list = malloc((r->n + 1) * sizeof *list);
-    group *groups = calloc(r->n + 1, sizeof *groups);
+    fre_shown_line *line = calloc(r->n + 1, sizeof *line);
 
-    if (cell && list && groups && r->n > 0) {
-        for (size_t i = 0; i < r->n; i++)
-            list[i] = &cell[i];
-        qsort(list, r->n, sizeof(const fre_released_cell *), is_by_levels(r) ? by_theme : by_group);
-        print_notes(r, print_groups(r, list, groups, find_groups(groups, r, list)));
+    if (line && r->n > 0) {
+        fre_release_show(line, r->cell, r->n, fre_release_has_themes(r));
+        print_notes(r, print_groups(r, line));
     }
-    free(cell);
-    free(list);
-    free(groups);
+    free(line);
 }
 
 void cli_print_cells(const fre_release *r, const fre_released_cell *const *list, size_t shown)
@@ -294,7 +197,7 @@ void cli_print_cells(const fre_release *r, const fre_released_cell *const *list,
     const size_t n = r->n;
     const bool any_text = has_texts(r);
 
-    if (is_by_levels(r)) {
+    if (fre_release_has_themes(r)) {
         print_levels(r);
         print_grouped(r);
         return;

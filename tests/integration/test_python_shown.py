@@ -119,6 +119,31 @@ def test_themes_stand_together():
     assert "theme    users" in _shown.as_text(lines) and "lines of one theme" in _shown.as_html(lines)
 
 
+def test_lines_of_the_grid_have_themes_too():
+    lines = [line("a", 10, group=0, theme=4), line("b", 20, group=1, theme=4), line("c", 30, group=2, theme=7)]
+    assert "theme    users" in _shown.as_text(lines) and "lines of one theme" in _shown.as_html(lines)
+
+
+# Lines (users, group, theme) and how they stand together, as in tests/unit/service/release/test_release_shown.c.
+STAND = [
+    ([(40, 1), (95, 0), (60, 1), (10, 1)], "110: 2 0 3, 95: 1"),
+    ([(40, 4000000000), (50, 7), (30, 4000000000)], "70: 0 2, 50: 1"),
+    ([(60, None, 1), (90, None, 1), (60, None, None)], "150: 1 0, 60: 2"),
+    ([(60, None), (90, None), (60, None)], "90: 1, 60: 0, 60: 2"),
+    ([(60, 2, 3), (90, 2, 7), (80, 0, 7), (70, 1, 3)], "230: 1 2 0, 70: 3"),
+    ([(60, 2, 3), (90, 2, None), (50, 1, 3)], "90: 1, 60: 0, 50: 2"),
+    ([(60, 2, 3), (60, 2, 7), (50, 1, 7)], "120: 0 1, 50: 2"),
+    ([(50, 1), (50, 0), (50, 1), (50, 0)], "100: 0 2, 100: 1 3"),
+    ([(50, 0, 1), (50, 0, 1), (70, 1, 2), (30, 1, 2), (100, None, None)], "100: 4, 100: 2 3, 100: 0 1"),
+]
+
+
+@pytest.mark.parametrize("given,found", STAND)
+def test_lines_stand_together_as_in_the_program(given, found):
+    lines = [line(i, users, group=group, theme=theme[0] if theme else None) for i, (users, group, *theme) in enumerate(given)]
+    assert ", ".join(f"{g.users:.0f}: {' '.join(str(x['text']) for x in g.lines)}" for g in _shown.groups(lines)) == found
+
+
 def test_large_releases_are_cut():
     lines = [line(f"text {i} {j}", 100 - i - j, group=i) for i in range(20) for j in range(5)]
     text, shown = _shown.as_text(lines), _shown.as_html(lines)

@@ -45,10 +45,14 @@ void fre_release_set_plan(fre_release *r, const fre_plan *plan, const uint8_t *g
     set_levels(r, plan);
 }
 
+bool fre_release_has_themes(const fre_release *r)
+{
+    return r->n_levels > 1 || fre_release_codebook(r);
+}
+
 const char *fre_release_no_cell(const fre_release *r)
 {
-    return r->n_levels == 1 && !fre_release_codebook(r) ? FRE_RELEASE_NO_CELL
-                                                        : FRE_RELEASE_NO_CELL_BY_LEVELS;
+    return fre_release_has_themes(r) ? FRE_RELEASE_NO_CELL_BY_LEVELS : FRE_RELEASE_NO_CELL;
 }
 
 static void wipe_cell(fre_released_cell *c)

@@ -109,11 +109,11 @@ static json_t *or_null(json_t *value)
 
 fre_status report_about(fre_buf *out, const report_input *in, const fre_report_opts *o)
 {
-    json_t *about =
-        json_pack("{s:b, s:b, s:o, s:o, s:o, s:o, s:b}", "public", (int)o->is_public,
-                  "originals_public", (int)o->originals_public, "name", name_of(o), "release",
-                  release_of(in->about), "claim", or_null(report_claim(in)), "evaluation",
-                  or_null(json_incref(in->evaluation)), "evaluation_named", (int)in->is_named);
+    json_t *about = json_pack(
+        "{s:b, s:b, s:o, s:o, s:o, s:o, s:b, s:f}", "public", (int)o->is_public, "originals_public",
+        (int)o->originals_public, "name", name_of(o), "release", release_of(in->about), "claim",
+        or_null(report_claim(in)), "evaluation", or_null(json_incref(in->evaluation)),
+        "evaluation_named", (int)in->is_named, "weak_below", FRE_SHOWN_WEAK);
     fre_status st = report_script_json(out, about, 17);
 
     json_decref(about);
@@ -167,7 +167,7 @@ static fre_status lay_out(layout *l, const report_input *in, uint32_t threads)
         return FRE_E_NOMEM;
     st = report_near_find(&near, r, threads);
     if (st == FRE_OK)
-        st = report_groups(l->group, in, &near);
+        st = report_groups(l->group, r, &near);
     if (st == FRE_OK)
         st = report_parents(l->parent, r);
     if (st == FRE_OK)

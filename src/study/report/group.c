@@ -5,20 +5,6 @@
 
 /* ---- near wordings ------------------------------------------------------------------------------ */
 
-typedef struct ranked {
-    double users;
-    uint32_t cell;
-} ranked;
-
-static int most_users_first(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-
-    return x->users < y->users   ? 1
-           : x->users > y->users ? -1
-                                 : (x->cell > y->cell) - (x->cell < y->cell);
-}
-
 /* Noise adds its squared norm to a squared distance, of either centroid. */
 static bool says_the_same(const fre_release *r, size_t i, size_t j, double distance)
 {
@@ -42,47 +28,35 @@ static void join(uint32_t *group, const fre_release *r, const report_near *near,
     }
 }
 
-/* As the lines say; false: not all of them do. */
-static bool take_stated(uint32_t *group, const report_input *in, uint32_t *leader)
+static bool are_stated(const fre_release *r)
 {
-    const fre_release *r = &in->release;
-
-    for (size_t i = 0; i < r->n; i++) {
-        const json_t *number = json_object_get(in->line[i], "group");
-        const json_int_t g = json_integer_value(number);
-
-        if (!json_is_integer(number) || g < 0 || (uint64_t)g >= r->n)
-            return false;
-        group[i] = (uint32_t)g;
-        if (leader[g] == FRE_RELEASE_NONE || r->cell[i].users > r->cell[leader[g]].users)
-            leader[g] = (uint32_t)i;
-    }
     for (size_t i = 0; i < r->n; i++)
-        group[i] = leader[group[i]];
+        if (r->cell[i].group >= r->n) /* or FRE_RELEASE_NONE */
+            return false;
     return true;
 }
 
-fre_status report_groups(uint32_t *group, const report_input *in, const report_near *near)
+fre_status report_groups(uint32_t *group, const fre_release *r, const report_near *near)
 {
-    const fre_release *r = &in->release;
-    ranked *order = calloc(r->n + 1, sizeof *order);
-    uint32_t *leader = calloc(r->n + 1, sizeof *leader);
-    fre_status st = order && leader ? FRE_OK : FRE_E_NOMEM;
+    fre_shown_line *line = calloc(r->n + 1, sizeof *line);
+    uint32_t *order = calloc(r->n + 1, sizeof *order); /* by users */
+    const bool stated = are_stated(r);
+    fre_status st = line && order ? FRE_OK : FRE_E_NOMEM;
 
-    for (size_t i = 0; st == FRE_OK && i < r->n; i++)
-        leader[i] = FRE_RELEASE_NONE;
-    if (st != FRE_OK || take_stated(group, in, leader))
+    if (st != FRE_OK)
         goto out;
+    fre_release_show(line, r->cell, r->n, false);
     for (size_t i = 0; i < r->n; i++) {
-        order[i] = (ranked){.users = r->cell[i].users, .cell = (uint32_t)i};
+        order[line[i].rank] = (uint32_t)line[i].cell;
         group[i] = FRE_RELEASE_NONE;
     }
-    qsort(order, r->n, sizeof *order, most_users_first);
-    for (size_t i = 0; i < r->n; i++)
-        join(group, r, near, order[i].cell);
+    for (size_t i = 0; stated && i < r->n; i++)
+        group[line[i].cell] = order[line[i].first];
+    for (size_t i = 0; !stated && i < r->n; i++)
+        join(group, r, near, order[i]);
 out:
+    free(line);
     free(order);
-    free(leader);
     return st;
 }
 

@@ -39,7 +39,7 @@ void report_near_wipe(report_near *near);
 /* group[i]: the cell with the most users among those that say nearly what cell i says, possibly itself:
  * as the lines number their groups; where they don't, of the same theme, and within the radius once the
  * planned noise is taken off the distance. */
-fre_status report_groups(uint32_t *group, const report_input *in, const report_near *near);
+fre_status report_groups(uint32_t *group, const fre_release *r, const report_near *near);
 /* parent[i]: the released cell of the next coarser level with a released one that holds centroid i;
  * FRE_RELEASE_NONE: there is none. */
 fre_status report_parents(uint32_t *parent, const fre_release *r);

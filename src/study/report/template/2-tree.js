@@ -16,7 +16,7 @@ function trust(cell) {
     if (typeof cell.text !== "string")
         return null;
     if (typeof cell.confidence === "number")
-        return { value: cell.confidence, grade: cell.confidence >= 0.9 ? "high" : cell.confidence >= 0.5 ? "middle" : "low" };
+        return { value: cell.confidence, grade: cell.confidence >= 0.9 ? "high" : cell.confidence >= about.weak_below ? "middle" : "low" };
     if (typeof cell.similarity === "number")
         return { value: cell.similarity, grade: cell.similarity >= 0.98 ? "high" : isPublicCell(cell) ? "middle" : "low" };
     return null;

@@ -47,6 +47,7 @@ static fre_release release_of(bool is_private)
          .theme = FRE_RELEASE_NONE,
          .parent = FRE_RELEASE_NONE,
          .centre = FRE_RELEASE_NONE,
+         .group = FRE_RELEASE_NONE,
          .text = {.text = first, .similarity = .99}},
         {.count = 80,
          .users = 90,
@@ -54,6 +55,7 @@ static fre_release release_of(bool is_private)
          .theme = FRE_RELEASE_NONE,
          .parent = FRE_RELEASE_NONE,
          .centre = FRE_RELEASE_NONE,
+         .group = FRE_RELEASE_NONE,
          .text = {.text = second, .similarity = .9}},
         {.count = 300,
          .users = 333,
@@ -61,6 +63,7 @@ static fre_release release_of(bool is_private)
          .theme = FRE_RELEASE_NONE,
          .parent = FRE_RELEASE_NONE,
          .centre = FRE_RELEASE_NONE,
+         .group = FRE_RELEASE_NONE,
          .text = {.text = third, .similarity = .5}},
     };
     fre_release r = {.is_private = is_private,
@@ -308,9 +311,7 @@ static void test_beliefs(void **state)
 
 static void test_groups(void **state)
 {
-    json_t *line[3] = {NULL};
-    report_input in = {.release = release_of(true), .line = line};
-    fre_release *r = &in.release;
+    fre_release of = release_of(true), *r = &of;
     report_near near = {.n = 0};
     uint32_t group[3];
 
@@ -319,24 +320,24 @@ static void test_groups(void **state)
     assert_int_equal(near.k, 2);
     assert_int_equal(near.index[0], 1);
     assert_int_equal(near.index[2 * 2], 1); /* .98, .1 is nearer to it than 1, 0 */
-    assert_int_equal(report_groups(group, &in, &near), FRE_OK);
+    assert_int_equal(report_groups(group, r, &near), FRE_OK);
     assert_int_equal(group[0], 0);
     assert_int_equal(group[1], 0);
     assert_int_equal(group[2], 2);
     r->radius = .01; /* the noise is taken off the distance: 0.0104 - 0.02 */
-    assert_int_equal(report_groups(group, &in, &near), FRE_OK);
+    assert_int_equal(report_groups(group, r, &near), FRE_OK);
     assert_int_equal(group[1], 0);
     r->level[0].sketch =
         (fre_sketch_spec){FRE_SKETCH_CODEBOOK, .codebook = {.cells = 9, .radius = .05}};
-    assert_int_equal(report_groups(group, &in, &near), FRE_OK); /* but no more than is left of it */
+    assert_int_equal(report_groups(group, r, &near), FRE_OK); /* but no more than is left of it */
     assert_int_equal(group[1], 1);
     r->level[0].sketch.kind = FRE_SKETCH_GRID;
     r->cell[0].noise_norm = r->cell[1].noise_norm = 0;
-    assert_int_equal(report_groups(group, &in, &near), FRE_OK);
+    assert_int_equal(report_groups(group, r, &near), FRE_OK);
     assert_int_equal(group[1], 1);
     r->radius = .5;
     r->cell[1].theme = 7; /* never across themes */
-    assert_int_equal(report_groups(group, &in, &near), FRE_OK);
+    assert_int_equal(report_groups(group, r, &near), FRE_OK);
     assert_int_equal(group[1], 1);
     r->cell[1].theme = FRE_RELEASE_NONE;
     r->cell[0].noise_norm = r->cell[1].noise_norm = .1;
@@ -346,23 +347,22 @@ static void test_groups(void **state)
 /* What the lines say counts more; the one with the most users leads. */
 static void test_stated_groups(void **state)
 {
-    static const json_int_t stated[][3] = {{1, 0, 1}, {0, 0, 3}, {0, -1, 1}};
+    static const uint32_t stated[][3] = {{1, 0, 1}, {0, 0, 3}, {0, FRE_RELEASE_NONE, 1}};
     static const uint32_t leads[][3] = {{2, 1, 2}, {0, 0, 2}, {0, 0, 2}};
-    json_t *line[3];
-    report_input in = {.release = release_of(true), .line = line};
+    const fre_release r = release_of(true);
     report_near near = {.n = 0};
     uint32_t group[3];
 
     (void)state;
-    assert_int_equal(report_near_find(&near, &in.release, 1), FRE_OK);
+    assert_int_equal(report_near_find(&near, &r, 1), FRE_OK);
     for (size_t k = 0; k < 3; k++) { /* the last two are no numbers of groups */
         for (size_t i = 0; i < 3; i++)
-            line[i] = json_pack("{s:I}", "group", stated[k][i]);
-        assert_int_equal(report_groups(group, &in, &near), FRE_OK);
+            r.cell[i].group = stated[k][i];
+        assert_int_equal(report_groups(group, &r, &near), FRE_OK);
         assert_memory_equal(group, leads[k], sizeof group);
-        for (size_t i = 0; i < 3; i++)
-            json_decref(line[i]);
     }
+    for (size_t i = 0; i < 3; i++)
+        r.cell[i].group = FRE_RELEASE_NONE;
     report_near_wipe(&near);
 }
 
@@ -451,21 +451,20 @@ static void test_map(void **state)
 static void test_few(void **state)
 {
     static float x[3 * 2] = {1, 1, 1, 1, 1, 1};
-    fre_released_cell cell[3] = {{.users = 0}};
+    fre_released_cell cell[3] = {
+        {.group = FRE_RELEASE_NONE}, {.group = FRE_RELEASE_NONE}, {.group = FRE_RELEASE_NONE}};
 
     (void)state;
     for (size_t n = 0; n <= 3; n++) {
-        json_t *line[3] = {NULL};
         const fre_release r = {
             .cell = cell, .n = n, .centroid = x, .grid = {.dim = 2}, .n_levels = 1};
         report_near near = {.n = 0};
         int32_t place[6];
-        const report_input in = {.release = r, .line = line};
         uint32_t group[3];
 
         assert_int_equal(report_near_find(&near, &r, 1), FRE_OK);
         assert_int_equal(near.k, n < 2 ? 0 : n - 1);
-        assert_int_equal(report_groups(group, &in, &near), FRE_OK);
+        assert_int_equal(report_groups(group, &r, &near), FRE_OK);
         assert_int_equal(report_map(place, &r, &near), FRE_OK);
         for (size_t i = 0; i < 2 * n; i++)
             assert_in_range(place[i], 0, REPORT_MAP_SIDE);
