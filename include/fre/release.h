@@ -116,6 +116,9 @@ typedef struct fre_release_context {
 /** Which of the two warnings a release without a cell carries. */
 FRE_API const char *fre_release_no_cell(const fre_release *r);
 
+/** "format" of release.json: another number is another format. */
+#define FRE_RELEASE_FORMAT "fre-e2t-release/1"
+
 /** Names of the files, NULL-terminated, for fre_outdir_open. */
 FRE_API const char *const *fre_release_files(void);
 /** Write all files into an open outdir; the caller commits it.  FRE_E_IO, FRE_E_NOMEM,
@@ -126,8 +129,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_release_write(fre_outdir *dir, const fre_r
 /** A folder that fre_release_write made: everything but the reasons why a cell has no text, the
  * texts' scores and distances, and the embedder's other facts than its hash.  Texts are as they
  * stand there, whoever edited them.
- * FRE_E_NOINPUT: it is no such folder; FRE_E_DATA: a file is damaged, or they do not belong
- * together; FRE_E_NOMEM. */
+ * FRE_E_NOINPUT: it is no such folder; FRE_E_DATA: a file is damaged, or of another format, or
+ * they do not belong together; FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_release_read(fre_release *out, const char *folder,
                                                    fre_err *err);
 /** What names a release that is read from a folder: SHA-256 of its release.json, synthetic.jsonl and centroids.npy,

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-_FORMAT = "fre-e2t-release/1"
 
 
 def file_names() -> tuple[str, ...]:
@@ -343,11 +342,7 @@ def read_folder(folder: str | os.PathLike[str]) -> dict[str, bytes]:
 
 
 def _check(release: Release, folder: str) -> None:
-    """What the library leaves to who reads further: the format's version, and arrays as numpy reads them."""
-    said = release.about.get("format", _FORMAT)
-    if said != _FORMAT:
-        raise DataError(f"{os.path.join(folder, 'release.json')} is of another format than {_FORMAT}, which version "
-                        f"{string(lib.fre_py_version())} of the package reads: load it with the version that wrote it")
+    """What the library leaves to who reads further: arrays as numpy reads them."""
     for name, kind, shape in (("counts", "i", 1), ("centroids", "f", 2)):
         try:
             a = getattr(release, name)

@@ -141,6 +141,15 @@ static void parse_left_out(fre_release *r, const json_t *o)
     r->left_out = cells > 0 ? (size_t)cells : 0;
 }
 
+/* One without a format is of before there was a second. */
+static bool is_of_format(const json_t *o)
+{
+    const json_t *format = json_object_get(o, "format");
+    const char *name = json_string_value(format);
+
+    return !format || (name && strcmp(name, FRE_RELEASE_FORMAT) == 0);
+}
+
 /* *cells: how many it says there are. */
 static fre_status parse_release(fre_release *r, json_int_t *cells, const char *path, fre_err *err)
 {
@@ -163,7 +172,12 @@ static fre_status parse_release(fre_release *r, json_int_t *cells, const char *p
     parse_left_out(r, json_object_get(o, "left_out"));
     parse_embedder(r, o);
     parse_mechanism(r, o);
-    if (!parse_parameters(r, o))
+    if (!is_of_format(o))
+        st = fre_fail(err, FRE_E_DATA,
+                      "%.300s is of another format than " FRE_RELEASE_FORMAT
+                      ", which fre-e2t " FRE_VERSION " reads: use the version that wrote it",
+                      path);
+    else if (!parse_parameters(r, o))
         st = fre_fail(err, FRE_E_DATA,
                       "%.300s: \"parameters\" lacks a valid grid_seed, projection_dim, dimension, "
                       "threshold, cell_edge, radius or norm_bound",

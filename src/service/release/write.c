@@ -375,7 +375,7 @@ static json_t *certified_json(const fre_release *r, const fre_release_context *c
 static json_t *release_json(const fre_release *r, const fre_release_context *c)
 {
     return json_pack("{s:s, s:s, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b}",
-                     "format", "fre-e2t-release/1", "version", FRE_VERSION, "private",
+                     "format", FRE_RELEASE_FORMAT, "version", FRE_VERSION, "private",
                      (int)r->is_private, "certified", certified_json(r, c), "statement",
                      statement_json(r->statement), "released_cells", (json_int_t)r->n, "left_out",
                      left_out_json(r), "parameters", parameters_json(r, c), "models",

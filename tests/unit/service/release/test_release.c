@@ -553,6 +553,9 @@ static void test_read_refusals(void **state)
     refuse_file("release.json", "{\"parameters\": {\"projection_dim\": 3}}", "lacks a valid");
     refuse_file("release.json", JSON("2", "65", "2", "1.5"), "lacks a valid");
     refuse_file("release.json", JSON("2", "3", "2", "-1.5"), "lacks a valid");
+    refuse_file("release.json", "{\"format\": \"fre-e2t-release/2\"}",
+                "another format than fre-e2t-rel");
+    refuse_file("release.json", "{\"format\": 1}", "another format than fre-e2t-release/1");
     refuse_file("release.json", JSON("2", "3", "3", "1.5"), "not of one release");
     refuse_file("release.json", JSON("3", "3", "2", "1.5"), "not of one release");
     refuse_file("centroids.npy", "no such thing", "centroids.npy");
