@@ -168,9 +168,14 @@ def _partitions(session: Any, wanted: int | None) -> int:
         if not isinstance(wanted, int) or isinstance(wanted, bool) or not 1 <= wanted <= 1 << 20:
             raise UsageError("partitions must be a whole number from 1 to 1048576")
         return wanted
-    if _is_connect(session):
+    if session.conf.get("spark.dynamicAllocation.enabled", "false") == "true":
         return int(session.conf.get("spark.sql.shuffle.partitions"))
-    return max(2, session.sparkContext.defaultParallelism)
+    if not _is_connect(session):
+        return max(2, session.sparkContext.defaultParallelism)
+    from pyspark.sql import functions as F
+
+    numbers = session.range(1 << 20).select(F.spark_partition_id().alias("n"))  # in as many as there are cores
+    return 1 + numbers.agg(F.max("n")).first()[0]
 
 
 _OURS = re.compile(r"fre_e2t\.(?:_errors\.)?(\w*Error): (.*)")
@@ -351,7 +356,8 @@ def synthesize(frame: Any, epsilon: float = 4, *, text: str = "text", user: str 
                dry_run: bool = False, progress: bool | None = None, **more: Any) -> Release | Plan:
     """A private release of a Spark frame, once: fre_e2t.synthesize, which has the other parameters, where the data
     are.  text: a column of strings; user: of strings or integers; user=False: every record is another user's.
-    partitions: in how many parts the records are divided (default: as many as tasks run at once); what is released does not depend on it.
+    partitions: in how many parts the records are divided; what is released does not depend on it.  By default as
+    many as there are cores, or, where executors come and go, spark.sql.shuffle.partitions.
 
     The frame is read once.  What is kept between stages (places and embeddings, no texts) is cached, and released at
     the end.  Where files are named (embedder, codebook) they lie at the same path on every machine."""

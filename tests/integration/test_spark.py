@@ -1,5 +1,6 @@
 """fre_e2t.spark on a local cluster: the release of one machine, byte for byte, and nothing of its key anywhere else."""
 
+import contextlib
 import gzip
 import importlib
 import itertools
@@ -9,6 +10,7 @@ import pathlib
 import pickle
 import random
 import runpy
+import signal
 import subprocess
 import sys
 
@@ -30,11 +32,12 @@ def events(tmp_path_factory):
 def session(events, tmp_path_factory):
     from pyspark.sql import SparkSession
 
-    made = (SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
+    made = (SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
             .config("spark.sql.shuffle.partitions", "2").config("spark.eventLog.enabled", "true")
             .config("spark.eventLog.dir", events.as_uri()).config("spark.eventLog.compress", "false")
             .config("spark.local.dir", str(tmp_path_factory.mktemp("local")))
-            .config("spark.executorEnv.PYTHONPATH", WORKERS_PATH).getOrCreate())
+            .config("spark.shuffle.io.retryWait", "1s").getOrCreate())
+    made.sparkContext.environment["PYTHONPATH"] = WORKERS_PATH
     made.sparkContext.setLogLevel("OFF")
     yield made
     made.stop()
@@ -284,6 +287,45 @@ def test_a_worker_without_the_package(session, records, monkeypatch):
         assert "\n" not in str(error.value)
 
 
+def test_executors_that_are_lost(session, records, monkeypatch, tmp_path):
+    """In the midst of a pass, and between two with all that they had cached: what they did is done again, bit for bit."""
+    died, stage, driver = tmp_path / "died", spark_of._Cluster.stage, session.sparkContext._gateway.proc.pid
+
+    def parent(pid):
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+    def dies(batches):
+        for batch in batches:
+            if not died.exists():
+                died.touch()
+                os.kill(parent(os.getppid()), signal.SIGKILL)  # the executor has a daemon, which has the workers
+            yield batch
+
+    def executors():
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if parent(process.name) == driver and b"ExecutorBackend" in (process / "cmdline").read_bytes():
+                    yield int(process.name)
+
+    def lost(cluster, *args):
+        stage(cluster, *args)
+        for pid in executors():
+            os.kill(pid, signal.SIGKILL)
+
+    def changes(batches):
+        for batch in batches:
+            texts = [f"please {random.choice('abcdef')}" for _ in range(batch.num_rows)]
+            yield type(batch).from_pydict({"who": batch.column(0), "text": texts})
+
+    monkeypatch.setattr(spark_of._Cluster, "stage", lost)
+    frame, given = session.createDataFrame(records, SCHEMA), {"user": "who", "partitions": 2, **SEEDED}
+    seen = spark_of.synthesize(frame.mapInArrow(dies, SCHEMA), **given)
+    assert died.exists() and seen == here(records, "who")
+    with pytest.raises(fre_e2t.AgainError, match="the workers' records changed between two stages") as error:
+        spark_of.synthesize(frame.mapInArrow(changes, SCHEMA), **given)
+    assert "\n" not in str(error.value)
+
+
 OF_THEIR_OWN = """
 import os, signal, sys
 import pyspark.sql
@@ -323,6 +365,14 @@ def test_it_can_be_interrupted(session, records, tmp_path):
     assert not (tmp_path / "out").exists()
     assert session.sparkContext._jsc.getPersistentRDDs().isEmpty()
     assert frame.count() == len(records)  # only this release's jobs were cancelled
+
+
+def test_partitions_by_default(session, monkeypatch):
+    """As many as there are cores; where executors come and go nobody knows that, and Spark's own number is taken."""
+    assert spark_of._partitions(session, None) == 2
+    told = {"spark.dynamicAllocation.enabled": "true", "spark.sql.shuffle.partitions": "70"}
+    monkeypatch.setattr(type(session.conf), "get", lambda conf, name, default=None: told.get(name, default))
+    assert spark_of._partitions(session, None) == 70
 
 
 def test_check_installation(session):
