@@ -39,7 +39,7 @@ typedef struct fre_rows {
  * d floats.  index: query.n x k, dist: query.n x k distances (not squared; NULL allowed).  Memory
  * O(threads * block), never query.n * base.n.  Distances of the results are recomputed exactly
  * (fre_dist2), so cancellation in ||a||^2 + ||b||^2 - 2<a,b> cannot show.
- * FRE_E_ARG: k = 0 or k > base.n. */
+ * FRE_E_ARG: k = 0 or k > base.n; FRE_E_INTERRUPTED is polled. */
 FRE_API FRE_MUST_CHECK fre_status fre_nearest(uint32_t *index, double *dist, fre_rows query,
                                               fre_rows base, size_t d, size_t k, uint32_t threads);
 
@@ -47,7 +47,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_nearest(uint32_t *index, double *dist, fre
  * lowered to the *squared* distance (fre_dist2) of each row of a to the nearest row of b, and of each row of
  * b to the nearest of a.  What stands there already and is less stays, so that sets can come in parts; begin
  * with INFINITY.  The same bits whatever the parts and threads.  Memory O(b.n * d + threads * b.n): let b be
- * the smaller part.  FRE_E_ARG; FRE_E_NOMEM: some may be lowered already. */
+ * the smaller part.  FRE_E_ARG; FRE_E_NOMEM, FRE_E_INTERRUPTED: some may be lowered already. */
 FRE_API FRE_MUST_CHECK fre_status fre_nearest_both(double *to_b, double *to_a, fre_rows a,
                                                    fre_rows b, size_t d, uint32_t threads);
 

@@ -137,6 +137,8 @@ static fre_status work(void *ctx, uint64_t w)
 
         if (block >= s->blocks)
             return FRE_OK;
+        if (fre_interrupted())
+            return FRE_E_INTERRUPTED;
         do_block(s, &s->worker[w], block);
     }
 }

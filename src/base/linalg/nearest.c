@@ -117,6 +117,8 @@ static fre_status search_worker(void *ctx, uint64_t w)
 
         if (block >= s->blocks)
             return FRE_OK;
+        if (fre_interrupted())
+            return FRE_E_INTERRUPTED;
         search_block(s, block, w);
     }
 }

@@ -219,6 +219,8 @@ static fre_status cell_rows(void *ctx, uint64_t i)
     const cell_job *j = ctx;
     const size_t end = (i + 1) * CELL_JOB_ROWS < j->n ? (size_t)(i + 1) * CELL_JOB_ROWS : j->n;
 
+    if (fre_interrupted())
+        return FRE_E_INTERRUPTED;
     for (size_t k = (size_t)i * CELL_JOB_ROWS; k < end; k++) {
         float *x = j->x + k * j->dim;
         fre_status st = fre_norm(x, j->dim) <= j->norm_most ? FRE_OK : FRE_E_DATA;

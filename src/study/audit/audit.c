@@ -26,10 +26,7 @@ static fre_status run_chunk(void *ctx, uint64_t i)
     const unsigned world = (unsigned)(job % 2);
     const uint64_t n = a->runs - from < CHUNK ? a->runs - from : CHUNK;
 
-    return fre_interrupted()
-               ? FRE_E_INTERRUPTED
-               : a->attack->simulate(a->trace[world] + from, (size_t)n, a->attack->setup, world,
-                                   chunk);
+    return a->attack->simulate(a->trace[world] + from, (size_t)n, a->attack->setup, world, chunk);
 }
 
 /* In waves, between which progress shows. */

@@ -224,8 +224,10 @@ fre_status audit_levels_simulate(audit_trace *out, size_t n, const void *setup, 
     a.company = calloc(a.setup->dim, sizeof *a.company);
     if (st == FRE_OK && (!a.sum || !a.company))
         st = FRE_E_NOMEM;
-    for (size_t i = 0; st == FRE_OK && i < n; i++)
+    for (size_t i = 0; st == FRE_OK && i < n; i++) {
         run_once(&out[i], &a, world);
+        st = fre_interrupted() ? FRE_E_INTERRUPTED : FRE_OK;
+    }
     free(a.sum);
     free(a.company);
     fre_rng_wipe(&a.coins);

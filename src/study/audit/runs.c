@@ -499,7 +499,7 @@ fre_status audit_simulate(audit_trace *out, size_t n, const void *setup, unsigne
     if (st == FRE_OK && s->shares)
         st = audit_hands_init(&a.hands, s);
     for (size_t i = 0; st == FRE_OK && i < n; i++)
-        st = run_once(&out[i], &a, world);
+        st = fre_interrupted() ? FRE_E_INTERRUPTED : run_once(&out[i], &a, world);
     free(a.sum[0]);
     free(a.sum[1]);
     free(a.difference);

@@ -19,9 +19,25 @@ bool evaluate_has_linear(void)
     return true;
 }
 
-static void say_nothing(const char *text)
+/* What is trained, one at a time. */
+static struct {
+    pthread_mutex_t lock;
+    const struct problem *on; /* guarded by lock */
+    bool stopped;             /* guarded by lock */
+} training = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* liblinear prints a sign every ten rounds, and calls nothing else of ours.  It has no way to be stopped; but where
+ * no row holds a number there is nothing more to learn, and it ends within two rounds, which take no time. */
+static void stop_if_interrupted(const char *text)
 {
     (void)text;
+    if (!fre_interrupted())
+        return;
+    training.stopped = true;
+    for (int i = 0; i < training.on->l; i++) {
+        training.on->x[i][0].value = (double)NAN;
+        training.on->x[i][1].index = -1;
+    }
 }
 
 /* A row as liblinear has it: d features numbered from 1, the constant one, and an end. */
@@ -50,34 +66,39 @@ static double share_of(const evaluate_labelled *test, uint32_t label)
     return (double)right / (double)test->n;
 }
 
-static double test_model(const struct model *m, const evaluate_labelled *test,
-                         struct feature_node *room)
+static fre_status test_model(double *out, const struct model *m, const evaluate_labelled *test,
+                             struct feature_node *room)
 {
     size_t right = 0;
 
     for (size_t i = 0; i < test->n; i++) {
+        if (fre_interrupted())
+            return FRE_E_INTERRUPTED;
         put_row(room, test->x + test->row[i] * test->d, test->d);
         right += (uint32_t)predict(m, room) == test->label[i];
     }
-    return (double)right / (double)test->n;
+    *out = (double)right / (double)test->n;
+    return FRE_OK;
 }
 
 /* liblinear shuffles by rand(), which is the process's: the same rows give the same model, and whoever else calls
- * rand() goes on where they were. */
-static struct model *train_seeded(const struct problem *p)
+ * rand() goes on where they were.  The rows are used up where it is interrupted. */
+static fre_status train_seeded(struct model **out, const struct problem *p)
 {
-    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     const struct parameter how = {.solver_type = MCSVM_CS, .eps = STOP, .C = COST};
     char state[128], *before;
-    struct model *m;
+    bool stopped;
 
-    (void)pthread_mutex_lock(&one_at_a_time);
-    set_print_string_function(say_nothing);
+    (void)pthread_mutex_lock(&training.lock);
+    training.on = p;
+    training.stopped = false;
+    set_print_string_function(stop_if_interrupted);
     before = initstate(SEED, state, sizeof state);
-    m = train(p, &how);
+    *out = train(p, &how);
     (void)setstate(before);
-    (void)pthread_mutex_unlock(&one_at_a_time);
-    return m;
+    stopped = training.stopped;
+    (void)pthread_mutex_unlock(&training.lock);
+    return stopped ? FRE_E_INTERRUPTED : FRE_OK;
 }
 
 fre_status evaluate_linear(double *out, const evaluate_labelled *from,
@@ -108,10 +129,10 @@ fre_status evaluate_linear(double *out, const evaluate_labelled *from,
             p.y[i] = (double)from->label[i];
             put_row(p.x[i], from->x + from->row[i] * from->d, from->d);
         }
-        m = train_seeded(&p);
-        *out = test_model(m, test, room);
+        st = train_seeded(&m, &p);
+        if (st == FRE_OK)
+            st = test_model(out, m, test, room);
         free_and_destroy_model(&m);
-        st = FRE_OK;
     }
     free(nodes);
     free(room);

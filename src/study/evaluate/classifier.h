@@ -16,7 +16,7 @@ typedef struct evaluate_labelled {
 } evaluate_labelled;
 
 /* *out: the share of `test` that a classifier trained on `train` gets right; NaN where either is empty.
- * FRE_E_NOMEM; FRE_E_INTERNAL: liblinear is not here. */
+ * FRE_E_NOMEM; FRE_E_INTERRUPTED; FRE_E_INTERNAL: liblinear is not here. */
 FRE_MUST_CHECK fre_status evaluate_linear(double *out, const evaluate_labelled *train,
                                           const evaluate_labelled *test);
 

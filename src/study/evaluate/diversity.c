@@ -133,7 +133,7 @@ static fre_status count_grams(grams g[ORDERS], const evaluate_words *w, const si
         st = fre_text_map_init(&g[k].map);
     for (size_t k = 0; k < ORDERS; k++)
         for (size_t i = 0; st == FRE_OK && i < n; i++)
-            st = count_text(&g[k], w, text[i]);
+            st = fre_interrupted() ? FRE_E_INTERRUPTED : count_text(&g[k], w, text[i]);
     return st;
 }
 
@@ -206,7 +206,9 @@ static fre_status self_bleu(double *out, grams g[ORDERS], const evaluate_words *
         length[i] = words_of(w, text[i]);
     qsort(length, n, sizeof *length, compare_size);
     for (size_t i = 0; st == FRE_OK && i < n; i++) {
-        st = bleu(&one, g, w, text[i], nearest_length(length, n, words_of(w, text[i])));
+        st = fre_interrupted()
+                 ? FRE_E_INTERRUPTED
+                 : bleu(&one, g, w, text[i], nearest_length(length, n, words_of(w, text[i])));
         sum += one;
     }
     if (st == FRE_OK)
@@ -255,8 +257,11 @@ static fre_status find_duplicates(double *out, const evaluate_set *s, bool folde
     for (size_t i = 0; st == FRE_OK && i < s->n; i++) {
         bool added;
 
-        st = folded ? put_folded(&map, &added, s->text[i], s->len[i])
-                    : fre_text_map_put(&map, &index, &added, s->text[i], s->len[i]);
+        if (fre_interrupted())
+            st = FRE_E_INTERRUPTED;
+        else
+            st = folded ? put_folded(&map, &added, s->text[i], s->len[i])
+                        : fre_text_map_put(&map, &index, &added, s->text[i], s->len[i]);
         again += st == FRE_OK && !added;
     }
     fre_text_map_wipe(&map);

@@ -101,7 +101,7 @@ fre_status evaluate_words_read(evaluate_words *out, const evaluate_set *s)
     fre_buf_init(&r.word, WORD_BYTES_MAX);
     st = fre_text_map_init(&r.map);
     for (size_t i = 0; st == FRE_OK && i < s->n; i++) {
-        st = read_text(&r, i, s->text[i], s->len[i]);
+        st = fre_interrupted() ? FRE_E_INTERRUPTED : read_text(&r, i, s->text[i], s->len[i]);
         w.start[i + 1] = w.n_words;
     }
     fre_buf_wipe(&r.word);

@@ -497,6 +497,23 @@ static void both_ways_lower_what_is_there(void **state)
                      FRE_E_ARG);
 }
 
+static void an_interruption_ends_both_searches(void **state)
+{
+    const float a[] = {0, 0, 3, 4}, b[] = {0, 1};
+    double to_b[] = {100, 100}, to_a[] = {100};
+    uint32_t at[] = {7, 7};
+
+    (void)state;
+    fre_interrupt_set();
+    assert_int_equal((fre_nearest(at, NULL, (fre_rows){a, 2}, (fre_rows){b, 1}, 2, 1, 1)),
+                     FRE_E_INTERRUPTED);
+    assert_int_equal((fre_nearest_both(to_b, to_a, (fre_rows){a, 2}, (fre_rows){b, 1}, 2, 1)),
+                     FRE_E_INTERRUPTED);
+    fre_interrupt_clear();
+    assert_int_equal(at[0], 7); /* nothing was looked for */
+    assert_close(to_a[0], 100, 0, 0);
+}
+
 static void hadamard_dimension_is_the_least_that_fits(void **state)
 {
     static const uint32_t want[][2] = {
@@ -526,6 +543,7 @@ int main(void)
         cmocka_unit_test(nearest_checks_arguments),
         cmocka_unit_test(both_ways_are_exact),
         cmocka_unit_test(both_ways_survive_extreme_sizes),
+        cmocka_unit_test(an_interruption_ends_both_searches),
         cmocka_unit_test(both_ways_lower_what_is_there),
     };
 

@@ -343,6 +343,33 @@ static void a_signal_stops_it(void **state)
     assert_null(a);
 }
 
+static unsigned tossed;
+
+static bool coin_of_an_impatient_user(fre_rng *coins, uint64_t p32, uint64_t record)
+{
+    (void)record;
+    tossed++;
+    fre_interrupt_set();
+    return fre_aggregate_coin(coins, p32);
+}
+
+/* A run takes a millisecond and a chunk has five hundred: no further run begins. */
+static void a_signal_stops_it_within_a_chunk(void **state)
+{
+    fre_audit_steps steps = *fre_audit_real_steps();
+    fre_audit_opts o = small(false, false, 0);
+    fre_audit *a = NULL;
+
+    (void)state;
+    steps.coin = coin_of_an_impatient_user;
+    o.steps = &steps;
+    o.threads = 1;
+    assert_int_equal(fre_audit_run(&a, &o, NULL), FRE_E_INTERRUPTED);
+    fre_interrupt_clear();
+    assert_null(a);
+    assert_in_range(tossed, 1, 20); /* members of a cell of which four are shown */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +382,7 @@ int main(void)
         cmocka_unit_test(bad_numbers_are_refused),
         cmocka_unit_test(the_population_is_kept),
         cmocka_unit_test(a_signal_stops_it),
+        cmocka_unit_test(a_signal_stops_it_within_a_chunk),
     };
 
     return cmocka_run_group_tests_name("audit-bound", tests, NULL, NULL);

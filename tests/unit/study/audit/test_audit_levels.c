@@ -202,6 +202,33 @@ static fre_status costliest(fre_levels_account *out, const fre_levels *m, double
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
+static unsigned looked_at;
+
+static bool release_to_an_impatient_user(uint64_t *shown, uint64_t count, const fre_plan_level *l,
+                                         fre_rng *counts)
+{
+    looked_at++;
+    fre_interrupt_set();
+    return fre_aggregate_level_released(shown, count, l, counts);
+}
+
+/* No further run begins of the five hundred of a chunk. */
+static void a_signal_stops_it_within_a_chunk(void **state)
+{
+    const fre_plan two = plan("4,2", FRE_COUNTS_NOISY, 3, 1e-4, 5);
+    fre_audit_steps s = real();
+    fre_audit_opts o = claim(&two, 20000);
+    fre_audit *a = NULL;
+
+    (void)state;
+    s.level_released = release_to_an_impatient_user;
+    o.steps = &s;
+    assert_int_equal(fre_audit_run(&a, &o, NULL), FRE_E_INTERRUPTED);
+    fre_interrupt_clear();
+    assert_null(a);
+    assert_in_range(looked_at, 1, 4 + 2); /* its cells */
+}
+
 static void noisy_counts(void **state)
 {
     const fre_plan two = plan("4,2", FRE_COUNTS_NOISY, 3, 1e-4, 5);
@@ -301,6 +328,7 @@ static void accounts_are_attacked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_signal_stops_it_within_a_chunk),
         cmocka_unit_test(noisy_counts),
         cmocka_unit_test(sampled_counts),
         cmocka_unit_test(after_a_grid),

@@ -167,6 +167,25 @@ static void test_frequent_refusals(void **state)
     assert_int_equal(frequent(f, &o, 0.5, 2, 1), FRE_OK);
 }
 
+/* Texts are many and each is short: an interruption is looked for at each. */
+static void test_texts_interrupted(void **state)
+{
+    const char *text[] = {"turn off the lights", "play a song"};
+    size_t len[] = {19, 11};
+    const evaluate_set set = {.text = text, .len = len, .n = 2};
+    evaluate_words w = {.n = 0}, none = {.n = 0};
+    fre_diversity d;
+
+    (void)state;
+    assert_int_equal(evaluate_words_read(&w, &set), FRE_OK);
+    fre_interrupt_set();
+    assert_int_equal(evaluate_words_read(&none, &set), FRE_E_INTERRUPTED);
+    assert_int_equal(evaluate_diversity_find(&d, &set, &w), FRE_E_INTERRUPTED);
+    fre_interrupt_clear();
+    assert_null(none.word);
+    evaluate_words_wipe(&w);
+}
+
 /* ---- precision, recall, F1, L2 --------------------------------------------------------------- */
 
 static fre_scores plain_scores(const float *s, size_t m, const data *a, const bool *in,
@@ -446,11 +465,17 @@ static void test_distinct_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frequent_random),  cmocka_unit_test(test_frequent_boundary),
-        cmocka_unit_test(test_frequent_weights), cmocka_unit_test(test_frequent_refusals),
-        cmocka_unit_test(test_level_random),     cmocka_unit_test(test_level_by_hand),
-        cmocka_unit_test(test_level_undefined),  cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_cells_edges),      cmocka_unit_test(test_distinct),
+        cmocka_unit_test(test_frequent_random),
+        cmocka_unit_test(test_frequent_boundary),
+        cmocka_unit_test(test_frequent_weights),
+        cmocka_unit_test(test_texts_interrupted),
+        cmocka_unit_test(test_frequent_refusals),
+        cmocka_unit_test(test_level_random),
+        cmocka_unit_test(test_level_by_hand),
+        cmocka_unit_test(test_level_undefined),
+        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_cells_edges),
+        cmocka_unit_test(test_distinct),
         cmocka_unit_test(test_distinct_rows),
     };
 
