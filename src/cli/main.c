@@ -23,9 +23,10 @@ static void on_signal(int sig)
     fre_interrupt_set();
 }
 
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+
 static void install_signals(void)
 {
-    const int ends[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action, old;
 
     memset(&action, 0, sizeof action);
@@ -40,6 +41,16 @@ static void install_signals(void)
      * clean-up still runs. */
     pipe_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
     signal(SIGXFSZ, SIG_IGN);
+}
+
+/* For a command that only computes and prints, and hardly looks at interruptions: there is nothing to clean up. */
+static void leave_signals(void)
+{
+    struct sigaction action;
+
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler == on_signal)
+            signal(ends[i], SIG_DFL);
 }
 
 /* Die of the signal itself, so that the caller's shell sees it (130 for Ctrl-C). */
@@ -132,6 +143,12 @@ static int succeed(const cli *c, const char *name)
     return 0;
 }
 
+static bool only_computes(const cli *c)
+{
+    return c->command == &cli_cmd_account ||
+           (c->command == &cli_cmd_plan && !cli_given(c, "public-corpus"));
+}
+
 static bool resumes(const cli *c)
 {
     return (c->command == &cli_cmd_synthesize || c->command == &cli_cmd_model_codebook) &&
@@ -202,8 +219,10 @@ int main(int argc, char **argv)
     if (st == FRE_OK && c.version)
         st = cli_cmd_version.run(&c, &err);
     else if (st == FRE_OK) {
+        if (only_computes(&c))
+            leave_signals();
         cli_progress_start(&c.progress, c.quiet);
-        st = cmd->run(&c, &err);
+        st = fre_interrupted() ? FRE_E_INTERRUPTED : cmd->run(&c, &err);
     }
     return finish(&c, cmd->name, st, &err);
 }

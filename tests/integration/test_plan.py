@@ -4,10 +4,12 @@ import json
 import math
 import random
 import re
+import signal
+import time
 
 import pytest
 
-from conftest import LONG
+from conftest import LONG, TIMEOUT, start
 
 KEYS = """epsilon delta sampling_rate tau sigma cell_edge projection_dim split population adjacency
 accountant noise delta_released delta_far delta_unreleased worst_cell lambda gamma
@@ -469,3 +471,16 @@ def test_too_few_dummies_say_what_to_change(fre):
         threshold = done.err.split("lower --threshold to ")[1].split()[0]
         p = plan(fre, *DISTRIBUTED, "--max-dummies", "40", "--threshold", threshold)
         assert p["expected_dummies"] <= 40
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("args", [
+    "account --sampling-rate .1 --tau 80 --sigma 1.5 --distributed --lambda 2 --gamma 100",
+    "plan --epsilon 4 --max-cells-per-user 20"])
+def test_interrupted_while_it_computes(tmp_path, args, sig):
+    """For seconds, and there is nothing to clean up."""
+    process = start(tmp_path, *args.split())
+    time.sleep(0.2)
+    process.send_signal(sig)
+    out, err = process.communicate(timeout=TIMEOUT)
+    assert (process.returncode, out, err) == (-sig, "", "")

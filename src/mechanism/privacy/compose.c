@@ -323,6 +323,8 @@ static fre_status far_part(double *out, proof *w, fre_err *err)
     for (;;) {
         piece *p = &w->at[largest(w)];
 
+        if (fre_interrupted())
+            return fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
         *out = p->bound * (1 + FRE_PRIVACY_MARGIN) + FRE_PRIVACY_TINY;
         if (p->bound <= fmax(w->top * (1 + TOLERANCE), 1e-3 * w->near) || w->n == PIECES_MAX ||
             (p->known && p->to - p->from < 2))

@@ -22,25 +22,32 @@ static void plan_without_privacy(fre_plan *p)
     fre_plan_warn(p, "NOT PRIVATE: epsilon is infinite, no noise is added.");
 }
 
-static double epsilon_of(const fre_plan *p, fre_sensitivity kind)
+/* Infinite where there is none. */
+static fre_status epsilon_of(double *out, const fre_plan *p, fre_sensitivity kind, fre_err *err)
 {
     fre_mechanism m = p->mechanism;
     fre_account a;
+    fre_status st;
 
     m.sensitivity = kind;
-    return fre_joint_epsilon(&a, &m, p->request.delta, NULL) == FRE_OK ? a.epsilon : HUGE_VAL;
+    st = fre_joint_epsilon(&a, &m, p->request.delta, err);
+    *out = st == FRE_OK ? a.epsilon : HUGE_VAL;
+    return st == FRE_E_INTERRUPTED ? st : FRE_OK;
 }
 
 /* What stands behind the grid's mechanism beside the claim. */
-static void certify(fre_plan *p)
+static fre_status certify(fre_plan *p, fre_err *err)
 {
     const fre_plan_request *r = &p->request;
+    fre_status st = FRE_OK;
 
-    p->joint_epsilon =
-        r->accountant == FRE_ACCOUNTANT_PAPER ? epsilon_of(p, r->sensitivity) : r->epsilon;
-    p->worst_case_epsilon = r->sensitivity == FRE_SENSITIVITY_WORST_CASE
-                                ? p->joint_epsilon
-                                : epsilon_of(p, FRE_SENSITIVITY_WORST_CASE);
+    p->joint_epsilon = r->epsilon;
+    if (r->accountant == FRE_ACCOUNTANT_PAPER)
+        st = epsilon_of(&p->joint_epsilon, p, r->sensitivity, err);
+    p->worst_case_epsilon = p->joint_epsilon;
+    if (st == FRE_OK && r->sensitivity != FRE_SENSITIVITY_WORST_CASE)
+        st = epsilon_of(&p->worst_case_epsilon, p, FRE_SENSITIVITY_WORST_CASE, err);
+    return st;
 }
 
 static void common_warnings(fre_plan *p)
@@ -182,7 +189,9 @@ fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err)
     if (st != FRE_OK)
         return st;
     if (r->n_levels == 0 || r->dist.on)
-        certify(&p);
+        st = certify(&p, err);
+    if (st != FRE_OK)
+        return st;
     if (r->dist.on)
         fill_distributed(&p);
     common_warnings(&p);
@@ -201,7 +210,7 @@ void fre_plan_from_mechanism(fre_plan *out, const fre_plan_request *r, const fre
     p.account = *a;
     if (r->n_levels > 0)
         set_public_level(&p);
-    certify(&p);
+    (void)certify(&p, NULL); /* at once, for a mechanism of a collection */
     if (m->dist.on)
         fill_distributed(&p);
     common_warnings(&p);

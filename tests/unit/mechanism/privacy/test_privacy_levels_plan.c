@@ -284,6 +284,23 @@ static void test_interrupted(void **state)
     assert_int_equal(fre_levels_epsilon(&a, &all, 1e-7, &err), FRE_OK);
 }
 
+/* The grid's losses of a user in many cells take a second to compose. */
+static void test_interrupted_composition(void **state)
+{
+    fre_plan_request r;
+    fre_plan p = {.n_warnings = 77};
+    fre_err err;
+
+    (void)state;
+    fre_plan_request_init(&r);
+    r.epsilon = 4;
+    r.cells_per_user = 20;
+    fre_interrupt_set();
+    assert_int_equal(fre_plan_make(&p, &r, &err), FRE_E_INTERRUPTED);
+    fre_interrupt_clear();
+    assert_int_equal(p.n_warnings, 77); /* nothing is written */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_grid_if_possible),
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_interrupted_composition),
         cmocka_unit_test(test_interrupted),
     };
 
