@@ -14,7 +14,7 @@ from ._call import Keep, call
 from ._errors import DataError, UsageError, string
 from ._fre import ffi, lib
 
-_ROWS = 1 << 16  # that are written between two looks at signals
+_ROWS = 1 << 12  # that are written between two looks at signals
 _STRINGS = {"u": "string", "U": "large_string", "vu": "string_view"}
 _INTS = {"c": "int8", "C": "uint8", "s": "int16", "S": "uint16", "i": "int32", "I": "uint32", "l": "int64",
          "L": "uint64"}

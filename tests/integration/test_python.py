@@ -767,6 +767,18 @@ IN_PROCESS = {
                          "if pid == 0: print(len(fre_e2t.embed(['a b'])), flush=True); os._exit(0)\n"
                          "print(os.waitpid(pid, 0)[1]); t.join()", "1\n0\n"),
     "at the end": ("class Last:\n    def __del__(self, embed=fre_e2t.embed): print(len(embed(['a b'])))\nlast = Last()", "1\n"),
+    "at exit": ("import atexit; atexit.register(lambda: print(len(fre_e2t.synthesize(TEXTS, **PLAIN)), flush=True))", "3\n"),
+    "interrupted": ("from fre_e2t import _call\n"
+                    "signal.signal(signal.SIGINT, signal.default_int_handler); many, ended = [f'question {i} of {i * 7919 % 100003}' for i in range(50000)], []\n"
+                    "def run(who):\n"
+                    "    try: fre_e2t.synthesize(many, **PLAIN, output=who)\n"
+                    "    except KeyboardInterrupt: ended.append(who)\n"
+                    "def kill():\n"
+                    "    while _call._running < 2: time.sleep(.01)\n"
+                    "    os.kill(os.getpid(), signal.SIGINT)\n"
+                    "other = threading.Thread(target=run, args=['other']); other.start()\n"
+                    "threading.Thread(target=kill).start(); run('main'); other.join()\n"
+                    "print(sorted(ended), os.listdir('.'), len(fre_e2t.embed(['a b'])))", "['main', 'other'] [] 1\n"),
     "no standard error": ("sys.stderr = None; print(len(fre_e2t.synthesize(TEXTS, **PLAIN, progress=True)))", "3\n"),
     "a closed one": ("sys.stderr.close(); print(len(fre_e2t.synthesize(TEXTS, **PLAIN, progress=True)))", "3\n"),
     "a full one": ("sys.stderr = open('/dev/full', 'w'); print(len(fre_e2t.synthesize(TEXTS, **PLAIN, progress=True)))\n"
