@@ -59,13 +59,19 @@ def _sure(line: dict[str, Any]) -> str:
     return f"{sure:.2f}" + ("?" if _is_weak(line) else "")
 
 
-def _said(line: dict[str, Any]) -> tuple[str, bool]:
-    """What is shown of a line, and whether it is its text."""
-    text, around = line.get("text"), line.get("around")
-    far = text is not None and around is not None and (line.get("similarity") or 0) < lib.FRE_SHOWN_FAR
+def _said(line: dict[str, Any], nothing: str) -> tuple[str, bool]:
+    """What is shown of a line, and whether it is its text; nothing: without a word."""
+    text, around, near = line.get("text"), line.get("around"), line.get("similarity")
+    far = around is not None and near is not None and near < lib.FRE_SHOWN_FAR
     if text is not None and not far:
         return str(text), True
-    return f"around: {around}" if around is not None else f"({line.get('unreadable') or 'centroid only'})", False
+    return f"around: {around}" if around is not None else f"({line.get('unreadable') or nothing})", False
+
+
+def _nothing(lines: list[dict[str, Any]]) -> str:
+    """What stands for a line of which nothing is known but the numbers."""
+    sought = any(line.get("text") is not None or line.get("unreadable") for line in lines)
+    return "no text was found" if sought else "centroid only"
 
 
 def _title(lines: list[dict[str, Any]]) -> str:
@@ -105,13 +111,13 @@ def _row(users: str, own: str, sure: str, text: str) -> str:
 def as_text(lines: list[dict[str, Any]]) -> str:
     """A table of at most 80 columns."""
     kind, found = "theme" if has_themes(lines) else "group", groups(lines)
-    out, marked = [_title(lines)], False
+    out, marked, nothing = [_title(lines)], False, _nothing(lines)
     if lines:
         out += ["", _row(kind, "users", "confidence", "text")]
     for group in found[:lib.FRE_SHOWN_GROUPS]:
         for i, line in enumerate(group.lines[:lib.FRE_SHOWN_LINES]):
             whole = f"{group.users:.0f}" if i == 0 else ""
-            out.append(_row(whole, f"{_users(line):.0f}", _sure(line), _cut(_said(line)[0], _COLUMNS - 30)))
+            out.append(_row(whole, f"{_users(line):.0f}", _sure(line), _cut(_said(line, nothing)[0], _COLUMNS - 30)))
             marked = marked or _is_weak(line)
         if len(group.lines) > lib.FRE_SHOWN_LINES:
             out.append(_row("", "", "", f"and {len(group.lines) - lib.FRE_SHOWN_LINES} more"))
@@ -125,8 +131,8 @@ def row_html(*found: tuple[str, str], tag: str = "td") -> str:
     return "<tr>" + "".join(f"<{tag} {style}>{inner}</{tag}>" for inner, style in found) + "</tr>"
 
 
-def _line_html(users: str, line: dict[str, Any]) -> str:
-    said, is_text = _said(line)
+def _line_html(users: str, line: dict[str, Any], nothing: str) -> str:
+    said, is_text = _said(line, nothing)
     shown = html.escape(said) if is_text else f"<em>{html.escape(said)}</em>"
     return row_html((users, _RIGHT), (f"{_users(line):.0f}", _RIGHT), (_sure(line), LEFT),
                   (f"<span style='opacity:.6'>{shown}</span>" if _is_weak(line) else shown, LEFT))
@@ -135,8 +141,9 @@ def _line_html(users: str, line: dict[str, Any]) -> str:
 def as_html(lines: list[dict[str, Any]]) -> str:
     """The same table, in the colours of the page that it stands in."""
     kind, found, rows, marked = "theme" if has_themes(lines) else "group", groups(lines), [], False
+    nothing = _nothing(lines)
     for group in found[:lib.FRE_SHOWN_GROUPS]:
-        rows += [_line_html(f"{group.users:.0f}" if i == 0 else "", line)
+        rows += [_line_html(f"{group.users:.0f}" if i == 0 else "", line, nothing)
                  for i, line in enumerate(group.lines[:lib.FRE_SHOWN_LINES])]
         marked = marked or any(map(_is_weak, group.lines[:lib.FRE_SHOWN_LINES]))
         if len(group.lines) > lib.FRE_SHOWN_LINES:

@@ -159,7 +159,17 @@ def test_nothing_leaves_the_columns():
     for row in text.splitlines():
         assert sum(2 if c == "\u754c" else 1 for c in row) <= 80
     assert "\x1b" not in text and "\u202e" not in text and "\r" not in text
-    assert "(centroid only)" in text and "around: A public one" in text and "x\u2026" in text
+    assert "(no text was found)" in text and "around: A public one" in text and "x\u2026" in text
+
+
+def test_what_stands_for_a_text():
+    """As on the terminal: a public text where its own is far, not where nobody knows; a word where none was sought."""
+    unknown = line("own", 5, around="A public one")
+    for show in (_shown.as_text, _shown.as_html):
+        assert "own" in show([unknown]) and "A public one" not in show([unknown])
+        assert "A public one" in show([{**unknown, "similarity": .2}])
+        assert "(centroid only)" in show([line(None, 5)]) and "(unsound)" in show([line(None, 5, unreadable="unsound")])
+        assert "(no text was found)" in show([line(None, 5), line("a", 4)])
 
 
 def test_shown_in_words(alone):
