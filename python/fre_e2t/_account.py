@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from ._call import Keep, call, json_of, run
+from ._call import Keep, call, flag, is_word, json_of, run
 from ._distributed import distributed as distributed_of
 from ._errors import UsageError, string
 from ._fre import ffi, lib
@@ -55,7 +55,7 @@ def _check_levels(request: Any, given: dict[str, Any]) -> None:
     for name, needed in _OTHER_COUNTS.items():
         if name in given and counts != needed:
             raise UsageError(f"{name} belongs to counts={needed!r}")
-    if request.n_levels and given.get("distributed") and (request.n_levels > 1 or grid or counts != "sampled"):
+    if request.n_levels and flag("distributed", given.get("distributed")) and (request.n_levels > 1 or grid or counts != "sampled"):
         raise UsageError("levels: the distributed mode releases one level, the grid or public cells with counts='sampled'")
     if request.n_levels and "split" in given:
         raise UsageError("split: a release by levels is accounted at a split of its own: leave it out")
@@ -141,7 +141,7 @@ def _collection(m: Any, request: Any, level: Any, given: dict[str, Any]) -> None
 # ---- what it costs --------------------------------------------------------------------------------------------
 
 def _asked_delta(given: dict[str, Any]) -> float:
-    if given.get("delta", "auto") == "auto":
+    if is_word(given.get("delta", "auto"), "auto"):
         return lib.fre_default_delta(_of(given, "population"))
     return number("delta", given["delta"], "fre_param_delta")
 

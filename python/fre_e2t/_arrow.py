@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import difflib
 import json
-import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ._call import Keep, call
@@ -25,6 +25,9 @@ _BEGINNINGS = {"ts": "timestamp", "td": "date", "tt": "time", "tD": "duration", 
                "w:": "fixed_size_binary", "+w": "fixed_size_list", "+u": "union", "+r": "run_end_encoded"}
 
 _UNSOUND = "data is no sound Arrow"
+# Not that error itself, which quotes values: DuckDB's and polars' do what they could not convert.
+_FAILED = "data failed to hand over {}: fetch them yourself, as with .fetchall() or .collect(), to see its own error"
+_FLOATS = {"e", "f", "g"}  # which pandas makes of integers beside missing ones
 
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype = ctypes.c_void_p
@@ -65,8 +68,11 @@ def _column(keep: Keep, schema: Any, child: int, name: str, kinds: dict[str, str
     values = schema.dictionary if is_dictionary else schema
     form, is_nested = _string(values.format), is_dictionary and values.dictionary != ffi.NULL
     if form not in kinds and form != "n" or is_nested or is_dictionary and _string(schema.format) not in _INTS:
-        raise DataError(f"the column {name!r} holds {_kind(schema)}, not {wanted}: convert it, or name another with "
-                        f"{parameter}=")
+        holds = f"holds {_kind(schema)}, not {wanted}: convert it"
+        if child < 0:
+            raise DataError(f"data {holds}")
+        whole = " (.astype('Int64') where pandas made floats of integers)" if parameter == "user" and form in _FLOATS else ""
+        raise DataError(f"the column {name!r} {holds}{whole}, or name another with {parameter}=")
     c = keep.also(ffi.new("fre_py_column *"))
     c.child, c.format = child, form[:1].encode()
     c.index = schema.format[0] if is_dictionary else b"\0"
@@ -95,13 +101,10 @@ def _columns(keep: Keep, schema: Any, text: str, user: str | None) -> tuple[Any,
     return found, _column(keep, fields[at], at, user, ints, "strings or integers", "user")
 
 
-def _next(stream: Any, get: Callable[..., int], what: Any) -> Any:
-    """The schema, or the next chunk; the exporter's own error is the user's code speaking."""
-    status = get(stream, what)
-    if status != 0:
-        known = ffi.NULL if stream.get_last_error == ffi.NULL else stream.get_last_error(stream)
-        lines = _string(known).splitlines() or [os.strerror(status)]
-        raise DataError(f"the data frame failed to hand over its rows: {lines[0][:200]}")
+def _next(stream: Any, get: Callable[..., int], what: Any, before: int = 0) -> Any:
+    """The schema, or the next chunk, behind so many rows."""
+    if get(stream, what) != 0:
+        raise DataError(_FAILED.format(f"the rows behind the first {before}" if before else "its rows"))
     return what
 
 
@@ -116,74 +119,131 @@ def _is_of(data: Any, library: str) -> bool:
     return type(data).__module__.partition(".")[0] == library
 
 
+def _is_lazy(data: Any) -> bool:
+    return _is_of(data, "polars") and hasattr(data, "collect_schema") and hasattr(data, "collect")
+
+
+def is_arrow(data: Any) -> bool:
+    """Does it have the Arrow PyCapsule interface, or what it collects?"""
+    return not isinstance(data, type) and (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__") or
+                                           _is_lazy(data))
+
+
 def refuse_spark(data: Any) -> None:
     """Whose rows would all come here."""
     if _is_of(data, "pyspark"):
         raise UsageError("data is a Spark frame: fre_e2t.spark.synthesize takes it where its rows are")
 
 
+def _check_columns(names: list[Any], text: str, user: str | None, others: list[Any]) -> None:
+    for name, parameter in ((text, "text"), (user, "user")):
+        if name is not None and name not in others:
+            check_column(name, names, parameter)
+
+
+def _collected(data: Any, text: str, user: str | None) -> Any:
+    """Of a lazy frame what is needed."""
+    names = data.collect_schema().names()
+    _check_columns(names, text, user, [])
+    return data.select([name for name in names if name in (text, user)]).collect()
+
+
 def _wanted(data: Any, text: str, user: str | None) -> Any:
     """Of a pandas frame what is needed: that of other columns Arrow may have no type, and their values say what is
     private."""
+    if _is_lazy(data) and not hasattr(data, "__arrow_c_stream__"):
+        return _collected(data, text, user)
     if not _is_of(data, "pandas") or getattr(getattr(data, "columns", None), "nlevels", 0) != 1:
         return data
     names = [str(c) for c in data.columns]
     index = [n for n in data.index.names if n is not None]
-    for name, parameter in ((text, "text"), (user, "user")):
-        if name is not None and name not in index:
-            check_column(name, names, parameter)
+    _check_columns(names, text, user, index)
     if any(name in index for name in (text, user)):
         return data
     return data.iloc[:, [i for i, name in enumerate(names) if name in (text, user)]].reset_index(drop=True)
 
 
-def _capsule(data: Any, text: str, user: str | None) -> Any:
+def _capsules(data: Any, text: str, user: str | None) -> tuple[Any, ...]:
+    """That of a stream, or those of a schema and its array."""
     try:
-        return _wanted(data, text, user).__arrow_c_stream__()
+        frame = _wanted(data, text, user)
+        if hasattr(frame, "__arrow_c_stream__"):
+            return (frame.__arrow_c_stream__(),)
+        schema, array = frame.__arrow_c_array__()
+        return schema, array
     except ImportError as error:
         raise UsageError("this data frame hands over Arrow only where pyarrow is installed: install it, or give a list "
                          "of str or of mappings") from error
-    except DataError:
+    except (DataError, MemoryError):
         raise
     except Exception as error:
-        if not _is_of(data, "pandas") and not type(error).__module__.startswith("pyarrow"):
-            raise
+        is_mixed = _is_of(data, "pandas") or type(error).__module__.startswith("pyarrow")
         found = re.search(r"Conversion failed for column (.+?) with type \w+", " ".join(map(str, error.args)), re.DOTALL)
+    if not is_mixed:
+        raise DataError(_FAILED.format("its rows"))
     column = f"the column {found[1][:40]!r}" if found else "a column"  # the error itself may quote a value
     raise DataError(f"{column} of data mixes types, or holds what Arrow has no type for: convert it, or leave it out")
 
 
-def _stream(capsule: Any) -> Any:
+def _pointer(capsule: Any, kind: str, name: bytes) -> Any:
     try:
-        stream = ffi.cast("struct ArrowArrayStream *", _pointer_of(capsule, b"arrow_array_stream"))
+        c = ffi.cast(f"struct {kind} *", _pointer_of(capsule, name))
     except ValueError:
-        raise DataError(f"{_UNSOUND}: its __arrow_c_stream__ returns no capsule of a stream") from None
-    if stream.release == ffi.NULL:
+        c = None
+    if c is None:
+        raise DataError(f"{_UNSOUND}: it returns no capsule {name.decode()!r}")
+    if c.release == ffi.NULL:
         raise DataError("data is a stream that was read before: make it anew")
-    return stream
+    return c
+
+
+def _chunks(stream: Any) -> Iterator[Any]:
+    before = 0
+    while True:
+        chunk = _next(stream, stream.get_next, ffi.new("struct ArrowArray *"), before)
+        if chunk.release == ffi.NULL:
+            return
+        try:
+            before += chunk.length
+            yield chunk
+        finally:
+            _released(chunk)
+
+
+@contextlib.contextmanager
+def _of_array(capsules: tuple[Any, ...]) -> Iterator[tuple[Any, Iterator[Any]]]:
+    schema, chunk = _pointer(capsules[0], "ArrowSchema", b"arrow_schema"), _pointer(capsules[1], "ArrowArray", b"arrow_array")
+    try:
+        yield schema, iter([chunk])
+    finally:
+        _released(chunk)
+        _released(schema)
+
+
+@contextlib.contextmanager
+def _of_stream(capsules: tuple[Any, ...]) -> Iterator[tuple[Any, Iterator[Any]]]:
+    stream, schema = _pointer(capsules[0], "ArrowArrayStream", b"arrow_array_stream"), ffi.new("struct ArrowSchema *")
+    chunks = _chunks(stream)
+    try:
+        yield _next(stream, stream.get_schema, schema), chunks
+    finally:
+        chunks.close()
+        _released(schema)
+        _released(stream)
 
 
 def write(fd: int, data: Any, text: str, user: str | None) -> int:
     """JSON lines at the end of fd, a record each; returns how many."""
     refuse_spark(data)
-    capsule = _capsule(data, text, user)
-    stream, schema, keep, n = _stream(capsule), ffi.new("struct ArrowSchema *"), Keep(), 0
-    try:
-        _next(stream, stream.get_schema, schema)
+    capsules, n = _capsules(data, text, user), 0
+    with (_of_stream if len(capsules) == 1 else _of_array)(capsules) as (schema, chunks):
+        keep = Keep()
         text_column, user_column = _columns(keep, schema, text, user)
-        while True:
-            chunk = _next(stream, stream.get_next, ffi.new("struct ArrowArray *"))
-            if chunk.release == ffi.NULL:
-                return n
-            try:
-                for i in range(0, abs(chunk.length), _ROWS):  # one below 0 is refused there, too
-                    call(lib.fre_py_arrow_lines, fd, chunk, i, min(_ROWS, chunk.length - i), text_column, user_column, n)
-                n += chunk.length
-            finally:
-                _released(chunk)
-    finally:
-        _released(schema)
-        _released(stream)
+        for chunk in chunks:
+            for i in range(0, abs(chunk.length), _ROWS):  # one below 0 is refused there, too
+                call(lib.fre_py_arrow_lines, fd, chunk, i, min(_ROWS, chunk.length - i), text_column, user_column, n)
+            n += chunk.length
+    return n
 
 
 def stream_of(columns: dict[str, tuple[list[Any], str]], length: int) -> Any:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from ._account import mechanism_of, preset
-from ._call import Progress, json_of, logger, run
+from ._call import Progress, is_word, json_of, logger, run
 from ._distributed import distributed as distributed_of
 from ._errors import UsageError, named, string
 from ._fre import ffi, lib
@@ -42,9 +42,9 @@ def _check_own(given: dict[str, Any]) -> None:
         if name in given:
             raise UsageError(f"{name} shapes a plan: leave it out, or tau and sigma")
     for name in _NEEDED:
-        if given.get(name, "auto") == "auto":
+        if is_word(given.get(name, "auto"), "auto"):
             raise UsageError(f"a mechanism of your own needs sampling_rate, tau and sigma; {name} is missing")
-    if given.get("projection_dim") == "auto":
+    if is_word(given.get("projection_dim"), "auto"):
         raise UsageError("projection_dim='auto' needs a plan: give a number")
 
 
@@ -72,7 +72,7 @@ def _from_numbers(o: Any, given: dict[str, Any]) -> None:
     _own_padding(m, given)
     population = int(number("population", given.get("population", preset("population")), "fre_param_population"))
     asked = given.get("delta", "auto")
-    o.delta = lib.fre_default_delta(population) if asked == "auto" else number("delta", asked, "fre_param_delta")
+    o.delta = lib.fre_default_delta(population) if is_word(asked, "auto") else number("delta", asked, "fre_param_delta")
     o.mechanism = m[0]
 
 

@@ -60,6 +60,11 @@ def word(name: str, value: Any) -> str | None:
     return value
 
 
+def is_word(value: Any, wanted: str) -> bool:
+    """Whether a value of whatever type is that str: of others == may mean anything."""
+    return isinstance(value, str) and value == wanted
+
+
 def path_of(path: Any, name: str = "data") -> str:
     """A path as str; name: of the parameter."""
     if not isinstance(path, (str, bytes, os.PathLike)):

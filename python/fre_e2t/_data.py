@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrow import check_column, refuse_spark, write
+from ._arrow import check_column, is_arrow, refuse_spark, write
 from ._call import path_of, word
 from ._errors import DataError, InputOutputError, MissingError, UsageError
 
@@ -97,14 +97,14 @@ class Workspace:
 
 # ---- texts ------------------------------------------------------------------------------------------
 
-def is_arrow(data: Any) -> bool:
-    """Does it have the Arrow PyCapsule interface?"""
-    return hasattr(data, "__arrow_c_stream__") and not isinstance(data, type)
-
-
 def is_path(data: Any) -> bool:
     """A str is a path: texts come in a list."""
     return isinstance(data, (str, os.PathLike))
+
+
+def is_iterable(data: Any) -> bool:
+    """But for arrays of numpy without a dimension, which only say so."""
+    return isinstance(data, Iterable) and getattr(data, "ndim", 1) != 0
 
 
 def is_nobody(user: Any) -> bool:
@@ -126,11 +126,18 @@ def _kind(value: Any) -> str:
     return type(value).__name__
 
 
+def _wrong(where: str, value: Any, wanted: str, what_to_do: str) -> DataError:
+    """A value of another type; NaN and its like are how pandas writes what is missing."""
+    is_nan = isinstance(value, (float, np.floating)) and value != value
+    if is_nan or _kind(value) in ("NAType", "NaTType"):
+        return DataError(f"{where} is {'NaN' if is_nan else _kind(value)}, not {wanted}: make what is missing None")
+    return DataError(f"{where} is of type {_kind(value)}, not {wanted}: {what_to_do}")
+
+
 def _text(value: Any, row: int, where: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    raise DataError(f"{where} of record {row} is of type {_kind(value)}, not a str: convert it, or name another "
-                    "column")
+    raise _wrong(f"{where} of record {row}", value, "a str", "convert it, or name another column")
 
 
 def _user(value: Any, row: int, where: str) -> str | int | None:
@@ -138,8 +145,7 @@ def _user(value: Any, row: int, where: str) -> str | int | None:
         return value
     if isinstance(value, np.integer):
         return int(value)
-    raise DataError(f"{where} of record {row} is of type {_kind(value)}, not a str or an int: name users by one of "
-                    "these")
+    raise _wrong(f"{where} of record {row}", value, "a str or an int", "name users by one of these")
 
 
 Record = tuple[str | None, str | int | None]
@@ -169,8 +175,7 @@ def _of_texts(first: Any, rest: Iterator[Any], user: str | None) -> Iterator[Rec
     row, item = 1, first
     while True:
         if item is not None and not isinstance(item, str):
-            raise DataError(f"record {row} of data is of type {_kind(item)}, not a str: give a list of str, of "
-                            "mappings, a data frame or a path")
+            raise _wrong(f"record {row} of data", item, "a str", "give a list of str, of mappings, a data frame or a path")
         yield item, None
         row += 1
         try:
@@ -194,7 +199,7 @@ def _of_iterable(data: Iterable[Any], text: str, user: str | None) -> Iterator[R
 def _check_kind(data: Any) -> None:
     """What could be iterated over, and is not meant so."""
     refuse_spark(data)
-    if hasattr(type(data), "columns") or hasattr(type(data), "__arrow_c_array__"):
+    if hasattr(type(data), "columns"):
         raise UsageError(f"data is of type {_kind(data)}, which has no stream of Arrow: give a frame that has one (pandas "
                          "2.2 or later, polars' DataFrame, pyarrow.table), or a list of str or of mappings")
     if isinstance(data, (bytes, bytearray, Mapping)) or not isinstance(data, Iterable):
@@ -279,12 +284,16 @@ def _read(line: bytes, row: int) -> dict[str, Any]:
 def _array(embeddings: Any, called: str) -> np.ndarray:
     if isinstance(embeddings, np.ma.MaskedArray) and np.ma.is_masked(embeddings):
         raise DataError(f"{called} has numbers that are masked: leave their rows out")
+    a, is_ragged = None, False
     try:
         a = np.asarray(embeddings)
-    except ValueError:
-        if not isinstance(embeddings, (list, tuple)):
-            raise
-        raise DataError(f"{called} has rows of different lengths") from None
+    except (TypeError, ValueError, RuntimeError) as error:  # which may quote a value
+        is_ragged = isinstance(error, ValueError) and isinstance(embeddings, (list, tuple))
+    if is_ragged:
+        raise DataError(f"{called} has rows of different lengths")
+    if a is None:
+        raise DataError(f"{called} is of type {_kind(embeddings)}, which numpy makes no array of: convert it (a tensor: "
+                        ".detach().float().cpu().numpy())")
     if a.dtype.kind == "O" and (a.ndim == 0 or isinstance(embeddings, (str, os.PathLike))):
         raise DataError(f"{called} must be an array with a row a text, and is of type {_kind(embeddings)}")
     return a
@@ -298,7 +307,8 @@ def matrix(embeddings: Any, called: str = "embeddings") -> np.ndarray:
     """float32 rows in C order."""
     a = _array(embeddings, called)
     if a.dtype.kind != "f":
-        raise DataError(f"{called} must be an array of floating-point numbers, not of {_numbers(a.dtype)}")
+        rows = ": np.stack makes one of a column of rows" if a.dtype.kind == "O" and a.ndim == 1 else ""
+        raise DataError(f"{called} must be an array of floating-point numbers, not of {_numbers(a.dtype)}{rows}")
     if a.ndim != 2:
         raise DataError(f"{called} must have two dimensions, a row a text, not {a.ndim}")
     if a.shape[0] == 0 or a.shape[1] == 0:
@@ -323,7 +333,8 @@ def write_matrix(space: Workspace, rows: np.ndarray, meta: dict[str, Any] | None
 
 def write_users(space: Workspace, users: Any, rows: int) -> str:
     """Whose the rows of embeddings are."""
-    if isinstance(users, (str, bytes, Mapping, Set)) or not isinstance(users, Iterable):
+    users = users.to_pylist() if hasattr(users, "to_pylist") else users  # pyarrow's, which give no values of Python's
+    if isinstance(users, (str, bytes, Mapping, Set)) or not is_iterable(users):
         raise UsageError("with embeddings, user is a sequence: the user of each row, or the path of a file with them "
                          "(a pathlib.Path)")
     path, out = space.file("user.jsonl", "user")

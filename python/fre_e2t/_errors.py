@@ -14,8 +14,7 @@ def one_line(sentence: str) -> str:
 
 class Error(Exception):
     """Anything that went wrong.  `str()` is one sentence that says what to do; it never holds a text, an
-    embedding or a secret, but for what the stream of a data frame says of its own failure.  `parameter` is the first
-    parameter that it names, or None."""
+    embedding or a secret.  `parameter` is the first parameter that it names, or None."""
 
     parameter: str | None = None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._call import Keep, Progress, in_thread, check, path_of, run
+from ._call import Keep, Progress, in_thread, check, is_word, path_of, run
 from ._data import check_columns, is_path, matrix, read_back
 from ._errors import DataError, UsageError, string
 from ._fre import ffi, lib
@@ -20,7 +20,7 @@ _BATCH = 2048  # texts that are handed over at once
 
 
 def _file(path: str | os.PathLike[str] | None, what: str) -> str | None:
-    return None if path is None or isinstance(path, str) and path == "default" else path_of(path, what)
+    return None if path is None or is_word(path, "default") else path_of(path, what)
 
 
 def _threads(threads: int | None) -> int:
@@ -128,11 +128,11 @@ def invert(embeddings: Any, *, noise_std: float | Iterable[float] = 0.0,
     embeddings: rows of the embedder, as they are; noise_std: of a coordinate."""
     given = said(dict(locals()))
     rows = matrix(embeddings)
-    if isinstance(inverter, str) and inverter == "none":
+    if is_word(inverter, "none"):
         raise UsageError("inverter='none' leaves nothing to invert with; name a GGUF file or 'search'")
     check_search(given)
     for name in ("samples", "temperature"):
-        if name in given and inverter == "search":
+        if name in given and is_word(inverter, "search"):
             raise UsageError(f"{name} is about an inverter's decoder, which inverter='search' does without: leave out one of "
                              "them")
     noise = _noise(noise_std, len(rows))

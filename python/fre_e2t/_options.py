@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ._call import Keep, path_of, word
+import numpy as np
+
+from ._call import Keep, is_word, path_of, word
 from ._errors import UsageError
-from ._plan import choice, number
+from ._plan import choice, levels_of, number
 
 _FORMATS = ("auto", "txt", "jsonl", "csv", "tsv")  # in the order of fre_corpus_format
 _INVALID = ("strict", "skip", "replace")  # of fre_corpus_invalid
@@ -51,6 +53,11 @@ def seed_of(seed: str | bytes) -> bytes:
     return seed
 
 
+def is_zero(value: Any) -> bool:
+    """Not the word for it, and no array of it."""
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and value == 0
+
+
 # ---- what is about nothing ------------------------------------------------------------------------------
 
 _OF_SEARCH = ("effort", "public_corpus", "public_text_field", "language_weight", "language_model", "prior", "bridge")
@@ -60,7 +67,7 @@ _WHOLE = {"public_text_field": "public_corpus", "language_weight": "language_mod
 def check_search(given: dict[str, Any]) -> None:
     """Options of a search that nobody makes."""
     for name in _OF_SEARCH:
-        if name in given and given.get("inverter") == "none":
+        if name in given and is_word(given.get("inverter"), "none"):
             raise UsageError(f"{name} is about the texts, of which inverter='none' makes none: leave out one of them")
     for name, of in _WHOLE.items():
         if name in given and of not in given:
@@ -70,8 +77,8 @@ def check_search(given: dict[str, Any]) -> None:
 def check_texts(given: dict[str, Any]) -> None:
     """Options of texts that nobody asks for."""
     for name in ("texts_per_cell", "codebook"):
-        if name in given and given.get("levels", "grid") in ("grid", ["grid"]):
+        if name in given and levels_of(given) == "grid":
             raise UsageError(f"{name} is about public cells: add levels='auto'")
     for name in ("temperature", "paraphrase_distance"):
-        if name in given and not given.get("paraphrases"):
+        if name in given and is_zero(given.get("paraphrases", 0)):
             raise UsageError(f"{name} is about paraphrases: add paraphrases=N")

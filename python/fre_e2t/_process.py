@@ -21,7 +21,8 @@ def harden() -> None:
 
 def bundled_data(name: str = "assistant-requests.jsonl.gz") -> str:
     """Path of a file of public data that comes with the package: 100,000 requests, for trying things out."""
-    path = pathlib.Path(__file__).parent / "data" / (word("name", name) or "")
-    if not path.is_file():
-        raise MissingError(f"no bundled data is called {name!r}")
+    called = word("name", name) or ""
+    path = pathlib.Path(__file__).parent / "data" / called
+    if not os.path.isfile(path):
+        raise MissingError(f"no bundled data is called {called[:40]!r}")
     return os.fspath(path)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._call import Keep, Progress, flag, json_of, path_of, run, word
-from ._data import Texts, Workspace, is_path, matrix, write_matrix
+from ._data import Texts, Workspace, is_iterable, is_path, matrix, write_matrix
 from ._errors import UsageError, named
 from ._fre import ffi, lib
 from ._options import corpus_options
@@ -57,7 +57,7 @@ def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: s
     the list `against` of what is returned.  embeddings: a row for each record of original, as `embed` makes them: an
     array, or the path of a .npy."""
     given = said(dict(locals()))
-    if is_path(against) or isinstance(against, Release) or not isinstance(against, Iterable):
+    if is_path(against) or isinstance(against, Release) or not is_iterable(against):
         raise UsageError("against is a list of releases: write [it]")
     others = list(against)
     keep, o, out = Keep(), ffi.new("fre_evaluate_opts *"), ffi.new("fre_evaluation[]", 1 + len(others))

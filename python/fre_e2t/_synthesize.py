@@ -8,13 +8,13 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
-from ._call import Keep, Progress, flag, logger, path_of, run, word
+from ._call import Keep, Progress, flag, is_word, logger, path_of, run, word
 from ._data import (Texts, Workspace, check_columns, encoded, is_nobody, is_path, matrix, read_back, write_matrix,
                     write_users)
 from ._errors import DataError, UsageError, named, string
 from ._fre import ffi, lib
 from ._language import embedder_meta
-from ._options import check_search, check_texts, corpus_options, search_options, seed_of
+from ._options import check_search, check_texts, corpus_options, is_zero, search_options, seed_of
 from ._plan import Plan, choice, levels_of, number, plan_of, request_of, said
 from ._release import Release, read_folder
 
@@ -61,7 +61,7 @@ def _rows_without_text(given: dict[str, Any]) -> None:
     if levels_of(given) != "grid":
         raise UsageError("levels must be 'grid' for embeddings of a model that is no GGUF file: public cells are those of an "
                          "embedder")
-    if given.setdefault("inverter", "none") != "none":
+    if not is_word(given.setdefault("inverter", "none"), "none"):
         raise UsageError("inverter must be 'none' for embeddings of a model that is no GGUF file: the release has "
                          "centroids and no texts")
 
@@ -118,7 +118,7 @@ def _input(o: Any, keep: Keep, space: Workspace, data: Any, embeddings: Any, giv
         _from_model(o, keep, space, data, given)
     else:
         _from_texts(o, keep, space, data, given)
-    if is_path(model) and model != "default":
+    if is_path(model) and not is_word(model, "default"):
         if "embedder" in given:
             raise UsageError("embedding_model and embedder both name the embedder: give one of them")
         given["embedder"] = model
@@ -129,7 +129,7 @@ def _input(o: Any, keep: Keep, space: Workspace, data: Any, embeddings: Any, giv
 def _ledger(o: Any, keep: Keep, given: dict[str, Any]) -> None:
     ledger = given.get("ledger")
     o.ledger_default = ledger is None
-    if ledger is False or isinstance(ledger, str) and ledger == "none":
+    if ledger is False or is_word(ledger, "none"):
         for name in ("budget_epsilon", "budget_delta", "data_name"):
             if name in given:
                 raise UsageError(f"{name} needs a ledger: leave out ledger=False")
@@ -144,10 +144,6 @@ def _ledger(o: Any, keep: Keep, given: dict[str, Any]) -> None:
         o.data_name = keep.text(name)
 
 
-def _is_zero(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and value == 0
-
-
 def _check_together(given: dict[str, Any]) -> None:
     named_users = not is_nobody(given.get("user"))
     if "max_cells_per_user" in given and not named_users and \
@@ -156,7 +152,7 @@ def _check_together(given: dict[str, Any]) -> None:
     if "user_fold" in given and not named_users:
         raise UsageError("user_fold needs user: nobody is named")
     inverter = given.get("inverter")
-    if "paraphrases" in given and isinstance(inverter, str) and inverter == "none" and not _is_zero(given["paraphrases"]):
+    if "paraphrases" in given and is_word(inverter, "none") and not is_zero(given["paraphrases"]):
         raise UsageError("paraphrases needs texts: leave out inverter='none'")
     check_search(given)
     check_texts(given)
@@ -166,7 +162,7 @@ def _options(o: Any, keep: Keep, given: dict[str, Any]) -> None:
     for name, (parameter, field) in _NUMBERS.items():
         if name in given:
             value = given[name]
-            setattr(o, field, 0 if name == "paraphrases" and _is_zero(value) else number(name, value, parameter))
+            setattr(o, field, 0 if name == "paraphrases" and is_zero(value) else number(name, value, parameter))
     request_of(ffi.addressof(o, "plan"), given)
     corpus_options(o.corpus, keep, given)
     search_options(o.search, keep, given)

@@ -24,7 +24,7 @@ from . import _errors, _synthesize
 from ._arrow import check_column
 from ._call import Keep, Progress, call, flag, path_of, run
 from ._data import check_columns
-from ._errors import DataError, InternalError, MissingError, UsageError, string
+from ._errors import DataError, InputOutputError, InternalError, MissingError, UsageError, string
 from ._fre import ffi, lib
 from ._plan import Plan, plan_of, request_of, said
 from ._release import Release, read_folder
@@ -181,8 +181,17 @@ def _partitions(session: Any, wanted: int | None) -> int:
 _OURS = re.compile(r"fre_e2t\.(?:_errors\.)?(\w*Error): (.*)")
 
 
+def _condition(error: BaseException) -> str:
+    """What Spark calls it, in capitals."""
+    with contextlib.suppress(Exception):
+        name = str(error.getCondition())  # type: ignore[attr-defined]
+        if re.fullmatch(r"[A-Z0-9_.]+", name):
+            return f" ({name})"
+    return ""
+
+
 def _said(error: BaseException) -> BaseException:
-    """An executor's error as the library's own, if it is one."""
+    """An executor's error as the library's own, if it is one; Spark's quote values, such as what it could not cast."""
     try:
         text = str(error)
     except Exception:  # py4j asks Java for the text, which may have ended
@@ -195,7 +204,7 @@ def _said(error: BaseException) -> BaseException:
         return MissingError(_WITHOUT)
     found = _OURS.findall(text)
     kind = getattr(_errors, found[-1][0], None) if found else None
-    return kind(found[-1][1].strip()) if kind else error
+    return kind(found[-1][1].strip()) if kind else InputOutputError(f"Spark failed{_condition(error)}: its own log has the error")
 
 
 class _Cluster:

@@ -38,6 +38,12 @@ def _release_array(array):
     array[0].release = None
 
 
+def capsule(of, name):
+    """One of a struct, which frees nothing."""
+    _kept.append(name)
+    return _capsule(c.addressof(of), name, None)
+
+
 def _address(kept):
     _kept.append(kept)
     return c.cast(kept, c.c_void_p).value
@@ -115,7 +121,7 @@ class Producer:
         _kept.append(self)
 
     def __arrow_c_stream__(self, requested_schema=None):
-        return _capsule(c.addressof(self.stream), self.name, None) if self.name else 42
+        return capsule(self.stream, self.name) if self.name else 42
 
 
 STRING = schema(b"u", b"t")

@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import gc
+import inspect
 import io
 import itertools
 import json
@@ -500,6 +501,19 @@ def raises_after_two():
     raise RuntimeError("the source is gone")
 
 
+class Unreadable:
+    """As a tensor on another device, or an array with a fault."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("a secret cannot be converted")
+
+
+def rows_in_a_column():
+    column = np.empty(2, dtype=object)
+    column[:] = [np.ones(3), np.zeros(3)]
+    return column
+
+
 REFUSED = [
     ({"data": []}, "DataError", "data is empty: it has no record"),
     ({"data": iter(())}, "DataError", "data is empty"),
@@ -521,6 +535,9 @@ REFUSED = [
     ({"data": ["a", "b\0c"], "invalid": "strict"}, "DataError", "data: record 2: it holds NUL or half of a surrogate pair; repair it"),
     ({"data": ["a", "\ud800"], "invalid": "strict"}, "DataError", "data: record 2: it is not UTF-8, or holds half of a surrogate"),
     ({"data": [{0: "a"}], "text": "0"}, "DataError", "data has no column '0' for text; its columns: 0"),
+    ({"data": ["a", math.nan]}, "DataError", "record 2 of data is NaN, not a str: make what is missing None"),
+    ({"data": [{"text": np.float32("nan")}]}, "DataError", "the column 'text' of record 1 is NaN, not a str: make what is missing None"),
+    ({"data": [{"text": "a", "who": math.nan}], "user": "who"}, "DataError", "the column 'who' of record 1 is NaN, not a str or an int"),
     ({"data": [{"text": "a"}], "user": "text"}, "UsageError", "text and user name the same column"),
     ({"data": np.array([["a"]])}, "UsageError", "data is an array of 2 dimensions"),
     ({"data": "what was meant as a text"}, "MissingError", "data is a str, so it is taken for a path, .*: give texts in a list"),
@@ -547,6 +564,10 @@ REFUSED = [
     ({"embeddings": np.ones((3, 2), dtype=int)}, "DataError", "floating-point numbers, not of int64"),
     ({"embeddings": [["a", "b"]]}, "DataError", "floating-point numbers, not of str"),
     ({"embeddings": [[1.0], [1.0, 2.0]]}, "DataError", "embeddings has rows of different lengths"),
+    ({"embeddings": [np.ones(3), Unreadable()]}, "DataError", "embeddings is of type list, which numpy makes no array of"),
+    ({"embeddings": Unreadable()}, "DataError", "embeddings is of type Unreadable, which numpy makes no array of: convert it"),
+    ({"embeddings": rows_in_a_column()}, "DataError", "not of object: np.stack makes one of a column of rows"),
+    ({"embeddings": np.ones((3, 2)), "user": np.array("x")}, "UsageError", "user is a sequence"),
     ({"embeddings": (row for row in np.ones((3, 2)))}, "DataError", "an array with a row a text, and is of type generator"),
     ({"embeddings": np.ma.masked_greater(np.arange(6.0).reshape(3, 2), 4)}, "DataError", "embeddings has numbers that are masked"),
     ({"embeddings": np.ones((3, 2)), "levels": "1024"}, "UsageError", "levels must be 'grid' for embeddings of a model that is no"),
@@ -568,6 +589,7 @@ def test_one_sentence(given, kind, sentence, tmp_path):
         fre_e2t.synthesize(arguments.pop("data", None), **arguments)
     said = str(caught.value)
     assert "\n" not in said and "{" not in said and "--" not in said and "memfd" not in said and "/proc" not in said
+    assert "secret" not in said and "secret" not in str(caught.value.__context__)
     assert not (tmp_path / "no").exists()
 
 
@@ -622,8 +644,23 @@ class Odd:
     __str__ = __repr__
 
 
-ODD = [True, 10**400, -1, math.nan, "a\0b", "\ud800", "x\ny", b"x", [], {}, Odd(), Odd, len, np.array([1.0, 2.0]), np.complex64(1),
-       decimal.Decimal("sNaN"), pathlib.Path("/nowhere/at\nall"), datetime.date(2026, 1, 1)]
+class Ambiguous(Odd):
+    """As pandas.NA is, and an array of several."""
+
+    def __bool__(self):
+        raise TypeError("a secret")
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return self
+
+
+ODD = [None, True, 10**400, -1, math.nan, math.inf, "", "a\0b", "\ud800", "x\ny", "x" * 9999, np.str_("x"), b"x", [], {}, Odd(), Odd,
+       Ambiguous(), len, np.array([1.0, 2.0]), np.array(4.0), np.array("x"), np.complex64(1), decimal.Decimal("sNaN"),
+       pathlib.Path("/nowhere/at\nall"), datetime.date(2026, 1, 1)]
+FUNCTIONS = ("plan", "account", "audit", "synthesize", "embed", "invert", "score", "evaluate", "ledger", "load", "bundled_data")
+EVERY = [(function, name) for function in FUNCTIONS for name in inspect.signature(getattr(fre_e2t, function)).parameters]
 PARAMETERS = [(function, name) for function, names in {
     "plan": "epsilon threshold population delta levels counts radius projection_dim adjacency accountant distributed "
             "public_corpus",
@@ -631,31 +668,51 @@ PARAMETERS = [(function, name) for function, names in {
     "synthesize": "text user levels output force resume dry_run ledger data_name budget_epsilon embedder inverter codebook "
                   "public_corpus prior user_fold na_values invalid threads seed embedding_model",
     "embed": "text embedder threads progress", "score": "text language_model max_tokens", "ledger": "file", "load": "folder",
-    "invert": "noise_std threads", "evaluate": "label classifiers against", "bundled_data": "name",
+    "invert": "noise_std threads", "evaluate": "label classifiers against embeddings", "audit": "tau noise", "bundled_data": "name",
 }.items() for name in names.split()]
 GIVEN = {
     "account": {"population": 10**6, "sampling_rate": .8, "tau": 80, "sigma": 1.52, "projection_dim": 20},
     "synthesize": {"data": ["one", "two"], **PLAIN, "dry_run": True}, "embed": {"data": ["one"]}, "score": {"data": ["one"]},
     "invert": {"embeddings": np.ones((2, 3))}, "evaluate": {"synthetic": ["one"], "original": ["one"]},
+    "audit": {"runs": 1000, "dimension": 4, "sampling_rate": .5, "tau": 20, "sigma": 2, "delta": 1e-4},
 }
 MAY_BE = {("synthesize", "embedding_model"): (Odd, len)}  # functions, whose own errors come out
+BESIDE = [  # which other parameters are compared with
+    ("account", "distributed", {"levels": [4096, 256], "level_sigma": [.84, 1.1], "level_count_sigma": [4.6, 6]}),
+    ("account", "noise", {"distributed": True, "lambda_": 3.5, "gamma": 60}),
+    ("synthesize", "inverter", {"effort": 2}), ("synthesize", "levels", {"texts_per_cell": 2}),
+    ("synthesize", "paraphrases", {"temperature": .5}), ("synthesize", "inverter", {"data": None, "embeddings": np.ones((2, 3))}),
+    ("synthesize", "user", {"data": None, "embeddings": np.ones((2, 3)), "inverter": None}),
+    ("synthesize", "embedding_model", {"data": None, "embeddings": np.ones((2, 3)), "inverter": None}),
+    ("invert", "inverter", {"samples": 2}), ("plan", "sensitivity_ratio", {"accountant": "joint"}),
+    ("audit", "projection_dim", {}), ("audit", "delta", {}), ("evaluate", "original", {}), ("evaluate", "synthetic", {}),
+]
 
 
-@pytest.mark.parametrize("function, name", PARAMETERS)
+@pytest.mark.parametrize("function, name", EVERY if LONG else PARAMETERS)
 def test_arguments_of_other_types(function, name, tmp_path, monkeypatch):
     """Whatever comes: it is taken, or refused in a line that quotes no value but a short str."""
     monkeypatch.chdir(tmp_path)
+    try_odd(function, name, {})
+    assert [p for p in everything(tmp_path) if "own-tmp" not in str(p)] == []
+
+
+@pytest.mark.parametrize("function, name, more", BESIDE)
+def test_arguments_that_are_compared(function, name, more):
+    try_odd(function, name, more)
+
+
+def try_odd(function, name, more):
     for odd in ODD:
         if any(odd is taken for taken in MAY_BE.get((function, name), ())):
             continue
         try:
-            getattr(fre_e2t, function)(**{**GIVEN.get(function, {}), name: odd})
+            getattr(fre_e2t, function)(**{**GIVEN.get(function, {}), **more, name: odd})
         except fre_e2t.Error as error:
             assert not isinstance(error, fre_e2t.InternalError)
             assert str(error).isprintable() and "secret" not in str(error) and "--" not in str(error), (odd, error)
         except ImportError:
             assert function == "score"
-    assert [p for p in everything(tmp_path) if "own-tmp" not in str(p)] == []
 
 
 @pytest.mark.parametrize("call, words", [
@@ -676,6 +733,9 @@ def test_arguments_of_other_types(function, name, tmp_path, monkeypatch):
     (lambda: fre_e2t.synthesize(["a"], **PLAIN, dry_run="no"), "dry_run must be True or False"),
     (lambda: fre_e2t.synthesize("x.csv", **PLAIN, na_values=["-"]), "na_values must be a str, not list"),
     (lambda: fre_e2t.evaluate(["a"], ["a"], against=5), "against is a list of releases"),
+    (lambda: fre_e2t.evaluate(["a"], ["a"], against=np.array(4.0)), "against is a list of releases"),
+    (lambda: fre_e2t.account(**GRID, delta=np.array([1.0, 2.0])), "delta must be a number, not ndarray"),
+    (lambda: fre_e2t.account(**NOISY, distributed=np.array([])), "distributed must be True or False, not ndarray"),
 ])
 def test_what_an_argument_must_be(call, words):
     with pytest.raises(fre_e2t.UsageError, match="^" + re.escape(words)):

@@ -270,6 +270,22 @@ def test_executors_errors_are_the_library_s(session, records, monkeypatch, versi
     assert "\n" not in str(error.value)
 
 
+def raises(batches):
+    yield from ()
+    raise ValueError("a secret")
+
+
+def test_what_spark_says_of_values_is_not_repeated(session, records):
+    """Of a cast on an executor, and of a function of the user's."""
+    frame = session.createDataFrame(records, SCHEMA)
+    cast = frame.selectExpr("who", "cast(cast(concat('a secret ', text) as int) as string) as text")
+    for failing, words in [(cast, r"^Spark failed \(CAST_INVALID_INPUT\): its own log has the error$"),
+                           (frame.mapInArrow(raises, SCHEMA), r"^Spark failed( \([A-Z_.]+\))?: its own log has the error$")]:
+        with pytest.raises(fre_e2t.InputOutputError, match=words) as error:
+            spark_of.synthesize(failing, user="who", **ARGS)
+        assert "secret" not in str(error.value.__context__) and error.value.__cause__ is None
+
+
 def test_without_pandas(session, monkeypatch):
     """Which PySpark asks for, and nothing here uses."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
