@@ -423,7 +423,8 @@ def test_a_release_is_drawn_once(alone, tmp_path):
         assert copy == release and copy.texts == release.texts and (copy.centroids == release.centroids).all()
         _ = copy.statement, copy.plan, copy.counts, copy.warnings, copy._repr_html_(), repr(copy)
     assert copies[0].not_for_publication is None
-    assert str(len(texts())) not in (tmp_path / "kept" / "release.json").read_text()
+    about = (tmp_path / "kept" / "release.json").read_text()
+    assert not re.search(rf"(?<![\w.]){len(texts())}(?![\w.])", about)  # the random id may hold its digits
     assert len(fre_e2t.ledger()["entries"]) == 1
     assert fre_e2t.ledger()["file"] == str(alone)
 
