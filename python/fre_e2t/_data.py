@@ -239,6 +239,29 @@ def write_records(out: io.BufferedWriter, rows: Iterable[Record], text: str, use
     return n
 
 
+def file_of(data: Any, called: str) -> str:
+    """A path; what reads like a text and is no file is repeated by nobody."""
+    path = path_of(data, called)
+    if isinstance(data, str) and (len(data.split()) > 1 or not re.search("[./]", data)) and not os.path.exists(path):
+        raise MissingError(f"{called} is a str, so it is taken for a path, and there is no such file: give texts in a list")
+    return path
+
+
+@contextlib.contextmanager
+def _called(called: str) -> Iterator[None]:
+    """Sentences about data, of what is called otherwise here; only the originals' column is named by text."""
+    try:
+        yield
+    except (DataError, UsageError) as error:
+        if called == "data":
+            raise
+        sentence = re.sub(r"(?<!')\bdata\b(?! frame)", called, str(error), count=1)
+        if called != "original":
+            sentence = sentence.replace("name the one of the texts with text=", "call the one of the texts so")
+        error.args = (sentence,)
+        raise
+
+
 class Texts:
     """Texts as a file, and how it is to be read."""
 
@@ -246,15 +269,13 @@ class Texts:
         check_columns(text, user)
         self.text, self.user = text, user
         if is_path(data):
-            self.path = path_of(data, called)
-            if isinstance(data, str) and len(data.split()) > 1 and not os.path.exists(self.path):
-                raise MissingError(f"{called} is a str, so it is taken for a path, and there is no such file: give texts "
-                                   "in a list")
+            self.path = file_of(data, called)
             return
         self.text = text or "text"
         self.path, out = space.file(f"{called}.jsonl", called)
-        n = write(out.fileno(), data, self.text, user) if is_arrow(data) else \
-            write_records(out, records(data, self.text, user), self.text, user)
+        with _called(called):
+            n = write(out.fileno(), data, self.text, user) if is_arrow(data) else \
+                write_records(out, records(data, self.text, user), self.text, user)
         if n == 0:
             raise DataError(f"{called} is empty: it has no record")
 
@@ -361,7 +382,7 @@ def write_users_file(out: io.BufferedWriter, names: Iterable[Record]) -> int:
 
 def encoder(model: Any):
     """The function of another embedder: a sentence-transformers object, or a callable."""
-    if hasattr(model, "encode"):
+    if callable(getattr(model, "encode", None)):
         return model.encode
     if callable(model):
         return model

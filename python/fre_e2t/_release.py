@@ -252,7 +252,7 @@ def _evaluation(evaluation: Any) -> bytes:
     if isinstance(evaluation, dict):
         try:
             return json.dumps(evaluation).encode()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RecursionError):
             pass
     raise UsageError("evaluation is what evaluate returned")
 

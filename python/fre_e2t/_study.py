@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._call import Keep, Progress, flag, json_of, path_of, run, word
-from ._data import Texts, Workspace, is_iterable, is_path, matrix, write_matrix
+from ._data import Texts, Workspace, file_of, is_iterable, is_path, matrix, write_matrix
 from ._errors import UsageError, named
 from ._fre import ffi, lib
 from ._options import corpus_options
@@ -26,7 +26,7 @@ def _synthetic(space: Workspace, synthetic: Any, called: str) -> str:
         synthetic.save(folder)
         return os.fspath(folder)
     if is_path(synthetic):
-        return path_of(synthetic, called)
+        return file_of(synthetic, called)
     return Texts(space, synthetic, None, None, called).path
 
 

@@ -594,6 +594,26 @@ def test_one_sentence(given, kind, sentence, tmp_path):
     assert not (tmp_path / "no").exists()
 
 
+WRONG_SIDES = [
+    (lambda: fre_e2t.evaluate(["a"], ["a"], against=["a secret text"]), "MissingError", "against1 is a str, so it is taken for a path"),
+    (lambda: fre_e2t.evaluate("秘密secret", ["a"]), "MissingError", "synthetic is a str, so it is taken for a path, .*: give texts in a list"),
+    (lambda: fre_e2t.synthesize("秘密secret", **PLAIN), "MissingError", "data is a str, so it is taken for a path"),
+    (lambda: fre_e2t.evaluate([{"m": "a"}], ["a"]), "DataError", "synthetic has no column 'text': call the one of the texts so; its columns: m"),
+    (lambda: fre_e2t.evaluate(["a"], [{"m": "a"}]), "DataError", "original has no column 'text': name the one of the texts with text=; its"),
+    (lambda: fre_e2t.evaluate(["a"], ["a", 5]), "DataError", "record 2 of original is of type int, not a str: .* a data frame or a path"),
+    (lambda: fre_e2t.evaluate(["a"], [{"data": 5}], text="data"), "DataError", "the column 'data' of record 1 is of type int"),
+    (lambda: fre_e2t.synthesize(["a"], embedding_model=type("Model", (), {"encode": None})(), **PLAIN), "UsageError",
+     "embedding_model must have a method encode"),
+]
+
+
+@pytest.mark.parametrize("call, kind, sentence", WRONG_SIDES)
+def test_a_sentence_names_what_it_is_about(call, kind, sentence):
+    with pytest.raises(getattr(fre_e2t, kind), match="^" + sentence) as caught:
+        call()
+    assert "secret" not in str(caught.value)
+
+
 def test_errors_by_kind(tmp_path):
     with pytest.raises(ValueError):
         fre_e2t.plan(0)
@@ -734,6 +754,8 @@ def try_odd(function, name, more):
     (lambda: fre_e2t.synthesize(["a"], **PLAIN, dry_run="no"), "dry_run must be True or False"),
     (lambda: fre_e2t.synthesize("x.csv", **PLAIN, na_values=["-"]), "na_values must be a str, not list"),
     (lambda: fre_e2t.evaluate(["a"], ["a"], against=5), "against is a list of releases"),
+    (lambda: fre_e2t.evaluate(5, ["a"]), "synthetic is of type int: give a data frame"),
+    (lambda: fre_e2t.evaluate(["a"], ["a"], against=[5]), "against1 is of type int: give a data frame"),
     (lambda: fre_e2t.evaluate(["a"], ["a"], against=np.array(4.0)), "against is a list of releases"),
     (lambda: fre_e2t.account(**GRID, delta=np.array([1.0, 2.0])), "delta must be a number, not ndarray"),
     (lambda: fre_e2t.account(**NOISY, distributed=np.array([])), "distributed must be True or False, not ndarray"),
