@@ -96,7 +96,7 @@ def _weaken(o: Any, plan: Any, given: dict[str, Any]) -> list[Any]:
 # ---- the attack -------------------------------------------------------------------------------------------
 
 def _attack(o: Any, given: dict[str, Any], bar: Progress) -> None:
-    o.epsilon = number("epsilon", given["epsilon"], "fre_param_epsilon")
+    o.epsilon = number("epsilon", given.get("epsilon", 0), "fre_param_epsilon")
     o.runs, o.confidence = int(lib.fre_audit_param_runs.preset), lib.fre_audit_param_confidence.preset
     o.threads, o.progress = lib.fre_cpu_count(), bar.c
     for name, parameter in (("runs", "fre_audit_param_runs"), ("confidence", "fre_audit_param_confidence"),

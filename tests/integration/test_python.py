@@ -738,6 +738,7 @@ def try_odd(function, name, more):
 
 @pytest.mark.parametrize("call, words", [
     (lambda: fre_e2t.plan(10**400), "epsilon must be"),
+    (lambda: fre_e2t.audit(None, tau=20, sigma=2, sampling_rate=.5, delta=1e-4), "epsilon must be"),
     (lambda: fre_e2t.plan(np.bool_(True)), "epsilon must be a number, not bool"),
     (lambda: fre_e2t.plan(levels=1.5), "levels must be 'auto', or 'grid' and numbers"),
     (lambda: fre_e2t.plan(counts=Odd()), "counts must be 'sampled' or 'noisy', not of type Odd"),
