@@ -54,6 +54,8 @@ static fre_status say_cancelled(const cli *c, const char *path, fre_err *err)
         return FRE_OK;
     if (c->json)
         return cli_json_print(json_pack("{s:s}", "cancel", path), err);
+    if (c->quiet)
+        return FRE_OK;
     cli_note(stdout, "The collection is cancelled as soon as one of its servers sees this file "
                      "beside its terms. What was sent is spent all the same.");
     cli_print_path(path);
@@ -175,7 +177,7 @@ static fre_status erase(const cli *c, fre_keys *k, fre_err *err)
     st = fre_keys_erase(k, note_erased, list, err);
     if (st == FRE_OK && c->json)
         return cli_json_print(json_pack("{s:o}", "erased", list), err);
-    if (!c->json) {
+    if (!c->json && !c->quiet) {
         for (size_t i = 0; i < json_array_size(list); i++) {
             if (i == 0)
                 cli_heading(stdout, "Erased");

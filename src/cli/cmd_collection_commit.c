@@ -33,6 +33,8 @@ static fre_status done(const cli *c, const char *path, fre_err *err)
         return FRE_OK;
     if (c->json)
         return cli_json_print(json_pack("{s:s}", "contribution", path), err);
+    if (c->quiet)
+        return FRE_OK;
     cli_note(stdout, "The four commitments are noted; this role takes part with these halves and "
                      "no others. Show the contribution to whoever makes the terms:");
     cli_print_path(path);

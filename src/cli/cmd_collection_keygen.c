@@ -116,7 +116,7 @@ static fre_status run_role(const cli *c, fre_role role, fre_err *err)
 
     if (st == FRE_OK && c->json)
         st = print_role_json(&f, fre_role_name(role), err);
-    else if (st == FRE_OK)
+    else if (st == FRE_OK && !c->quiet)
         print_role(&f, fre_role_name(role));
     fre_keygen_files_wipe(&f);
     return st;
@@ -147,7 +147,7 @@ static fre_status run_signer(const cli *c, fre_err *err)
     if (st == FRE_OK && c->json)
         st = cli_json_print(
             json_pack("{s:s, s:s, s:s}", "role", kind, "secret", secret, "key", key), err);
-    else if (st == FRE_OK)
+    else if (st == FRE_OK && !c->quiet)
         print_signer(secret, key, kind);
     free(secret);
     free(key);

@@ -108,6 +108,8 @@ static fre_status say(const cli *c, const fre_log *l, fre_err *err)
     if (c->json)
         return cli_json_print(
             json_pack("{s:I, s:o}", "entries", (json_int_t)n, "head", head_json(l)), err);
+    if (c->quiet)
+        return FRE_OK;
     cli_fold(stdout, 2, "%" PRIu64 " entr%s", n, n == 1 ? "y" : "ies");
     if (fre_log_last_head(l, &h))
         cli_fold(stdout, 2, "last head: of %" PRIu64 ", at %s", h.size,
@@ -332,7 +334,7 @@ static fre_status run_check(const cli *c, fre_err *err)
     st = check_terms(l, c, err);
     if (st == FRE_OK)
         st = say(c, l, err);
-    if (st == FRE_OK && cli_given(c, "terms") && !c->json)
+    if (st == FRE_OK && cli_given(c, "terms") && !c->json && !c->quiet)
         cli_note(stdout, "The collection is in the log under a head that enough witnesses signed, "
                          "and it is not over.");
     fre_log_free(l);

@@ -191,6 +191,8 @@ static fre_status say(const cli *c, const fre_collection *terms, const fre_plan 
         return FRE_OK;
     if (c->json)
         return cli_json_print(cli_terms_json(terms, plan), err);
+    if (c->quiet)
+        return FRE_OK;
     st = fre_collection_identify(&id, terms, err);
     if (st != FRE_OK)
         return st;

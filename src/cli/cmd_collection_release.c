@@ -66,7 +66,7 @@ static fre_status show(const cli *c, const fre_collected *x, fre_err *err)
                                       (int)x->other_statement, "cells", cli_cells_json(list, n),
                                       "plan", cli_plan_json(&x->plan)),
                             err);
-    else
+    else if (!c->quiet)
         print(c, x, list, n);
     free(list);
     return st;

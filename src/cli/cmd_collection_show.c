@@ -86,6 +86,8 @@ static fre_status say(const cli *c, const fre_collection_id *id, const fre_accou
                                         cli_json_real(a->epsilon), "delta", cli_json_real(a->delta),
                                         "keys_checked", (int)keys),
                               err);
+    if (c->quiet)
+        return FRE_OK;
     cli_heading(stdout, "Collection");
     cli_print_path(hex);
     cli_fold(stdout, 2, "The terms are well formed and keep their claim: epsilon %s, delta %s.",

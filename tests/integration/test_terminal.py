@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -189,6 +190,19 @@ QUICK = ("plan", "account", "audit", "ssp", "ledger show", "model list", "model 
 WIDTHS = [(r, columns) for r in runs() if r not in SCRIPTS for columns in (40, 60, 80)
           if LONG or (r[0], *(r[1] or [])[:1]) not in SLOW
           if columns == 40 or r[0] in QUICK and (LONG or columns == 80 and r[0] != "audit")]
+
+
+QUIET = ("collection", "embed", "report", "model codebook", "model prior")
+
+
+def test_quiet_says_nothing(folder, tmp_path):
+    """Of what is written to files; `show` is what it shows."""
+    here = shutil.copytree(folder, tmp_path / "here")
+    tried = [(name, args) for name, args in runs() if name.startswith(QUIET) and name != "collection show"]
+    assert len(tried) >= 10
+    for name, args in tried:
+        done = run(here, *name.split(), *args, "--quiet")
+        assert done == (0, "", ""), name
 
 
 @pytest.mark.parametrize("run, columns", WIDTHS, ids=lambda x: label(x) if isinstance(x, tuple) else x)
