@@ -272,7 +272,11 @@ def call(function: Callable[..., int], *args: Any, said=lambda sentence: sentenc
     check(function(*args, err), err, said)
 
 
-def _work(job: Callable[[], Any], result: dict[str, Any], done: threading.Event, pure: bool) -> None:
+def _work(job: Callable[[], Any], result: dict[str, Any], turn: threading.Lock, done: threading.Event, pure: bool) -> None:
+    if not turn.acquire(blocking=False):
+        return  # it was called off
+    if not pure:
+        _enter()
     try:
         result["value"] = job()
     except BaseException as error:  # raised again by the thread that waits
@@ -288,6 +292,7 @@ def _wait_uninterrupted(done: threading.Event, stop: Callable[[], None]) -> None
     while True:
         try:
             while not done.is_set():
+                _interrupt()
                 stop()
                 done.wait(_TICK)
             return
@@ -303,27 +308,18 @@ def in_thread(job: Callable[[], Any], progress: Progress | None = None, pure: bo
     if sys.is_finalizing():
         return job()  # what begins now never gets the interpreter
     result: dict[str, Any] = {}
-    done = threading.Event()
-    if not pure:
-        _enter()
-    thread = threading.Thread(target=_work, args=(job, result, done, pure), daemon=True, name="fre-e2t")
+    turn, done = threading.Lock(), threading.Event()  # turn: of the thread, which begins, or of whoever calls it off
+    thread = threading.Thread(target=_work, args=(job, result, turn, done, pure), daemon=True, name="fre-e2t")
     try:
         thread.start()
-    except RuntimeError:  # no thread is to be had
-        if not pure:
-            _leave()
-        return job()
-    except BaseException:
-        if not pure:
-            _leave()
-        raise
-    try:
         while not done.wait(_TICK):
             if progress:
                 progress.show()
-    except BaseException:
-        if not pure:
-            _interrupt()
+    except BaseException as error:
+        if turn.acquire(blocking=False):  # it has not begun, and never will
+            if isinstance(error, RuntimeError):  # no thread is to be had
+                return job()
+        elif not pure:
             _wait_uninterrupted(done, stop)
         raise
     finally:

@@ -278,6 +278,33 @@ def test_an_abandoned_plan_keeps_no_interruption():
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.parametrize("begins", [True, False])
+def test_interrupted_as_the_thread_begins(monkeypatch, begins):
+    """Either it has begun, and has ended when the interruption comes out, or it never does anything."""
+    start, later, ended = threading.Thread.start, [], []
+
+    def interrupted_start(thread):
+        if begins:
+            start(thread)
+        later.append(thread)
+        raise KeyboardInterrupt
+
+    def work():
+        while not _call._interrupted:
+            time.sleep(.01)
+        ended.append(_call._running)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted_start)
+    with pytest.raises(KeyboardInterrupt):
+        _call.in_thread(work)
+    monkeypatch.undo()
+    assert ended == ([1] if begins else []) and (_call._running, _call._interrupted) == (0, False)
+    if not begins:
+        later[0].start()
+        later[0].join()
+        assert not ended
+
+
 def test_files_are_named_as_arguments():
     assert _errors.named("choose another with {embedder} FILE") == "choose another with embedder=FILE"
     assert _errors.named("name it with {user_file} FILE, or {text_field}") == "name it with user=FILE, or text"
