@@ -641,9 +641,13 @@ def test_a_generator_that_raises(alone):
 def test_missing_texts_are_left_out():
     some = [t if i % 5 else None for i, t in enumerate(texts())]
     release = fre_e2t.synthesize(some, **PLAIN)
-    assert release.not_for_publication["records"] == sum(t is not None for t in some)
+    there = sum(t is not None for t in some)
+    assert release.not_for_publication["records"] == there
+    assert fre_e2t.evaluate(release, some, threshold=40, reference="none")["originals"] == there
     with pytest.raises(fre_e2t.DataError, match="^data: record 1: "):
         fre_e2t.synthesize(some, **PLAIN, invalid="strict")
+    with pytest.raises(fre_e2t.DataError, match="^original: record 1: "):
+        fre_e2t.evaluate(release, some, threshold=40, invalid="strict")
 
 
 def test_users():

@@ -12,6 +12,7 @@
 void fre_evaluate_opts_init(fre_evaluate_opts *o)
 {
     *o = (fre_evaluate_opts){.alpha = fre_evaluate_param_alpha.preset, .threads = 1};
+    o->corpus.invalid = FRE_CORPUS_INVALID_SKIP;
 }
 
 /* ---- what a release is set beside ------------------------------------------------------------ */

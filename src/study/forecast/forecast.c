@@ -14,6 +14,7 @@
 void fre_forecast_opts_init(fre_forecast_opts *o)
 {
     *o = (fre_forecast_opts){.threads = 1, .counts = FRE_COUNTS_NOISY};
+    o->read.invalid = FRE_CORPUS_INVALID_SKIP;
     fre_plan_request_init(&o->plan);
 }
 
