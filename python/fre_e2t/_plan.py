@@ -134,15 +134,23 @@ def said(arguments: dict[str, Any]) -> dict[str, Any]:
 class Plan(dict[str, Any]):
     """A plan, or an account: the keys that `fre-e2t plan --json` prints."""
 
-    def __init__(self, values: dict[str, Any], statement: str | None = None) -> None:
+    def __init__(self, values: dict[str, Any], statement: str | None = None, private: dict[str, Any] | None = None) -> None:
         super().__init__(values)
         self.statement = statement
         """What a release of this plan will claim, a sentence or a condition a line."""
+        self.not_for_publication: dict[str, Any] | None = private
+        """What a dry run saw, exactly, and what the ledger says: as a release's."""
 
     @property
     def warnings(self) -> list[str]:
         """What one should know of it."""
         return [named(w) for w in self.get("warnings", [])]
+
+    @property
+    def noise_at_threshold(self) -> float | None:
+        """How blurred the mean of the smallest cell will be, the norm of its noise: below about .5 a text is usually
+        recognised, above 1 it is mostly noise.  None: the plan does not say."""
+        return _noise(self.get("sigma_published"), self.get("dimension"), self.get("tau"))
 
     def __str__(self) -> str:
         several = [f"{key}: {_inline(row)}" for key, table in _tables(self) for row in table]
@@ -162,20 +170,29 @@ class Plan(dict[str, Any]):
         return Plan, (dict(self), self.statement)
 
 
-def _rows(plan: dict[str, Any]) -> list[tuple[str, str]]:
+def _noise(sigma: Any, dimension: Any, tau: Any) -> float | None:
+    return sigma * math.sqrt(dimension) / tau if sigma is not None and dimension and tau else None
+
+
+def _rows(plan: Plan) -> list[tuple[str, str]]:
     """What has one value, for people."""
-    return [(str(key), _value(value)) for key, value in plan.items()
-            if _is_short(value)]
+    found = {**plan, "noise_at_threshold": plan.noise_at_threshold}
+    return [(str(key), _value(value)) for key, value in found.items() if _is_short(value)]
 
 
-def _tables(plan: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """What there are several of, such as levels: without columns in which nothing stands."""
-    found = []
+def _tables(plan: Plan) -> list[tuple[str, list[dict[str, Any]]]]:
+    """What there are several of, such as levels: without columns in which nothing stands, and without hashes, which
+    are wider than a page.  Before them, what was read."""
+    seen = {key: plan.not_for_publication[key] for key in _SEEN} if plan.not_for_publication else {}
+    found = [("what was read", [seen])] if seen else []
     for key, values in plan.items():
         if isinstance(values, list) and values and all(isinstance(v, dict) for v in values):
-            columns = [k for k in values[0] if any(_is_short(v.get(k)) for v in values)]
+            columns = [k for k in values[0] if k != "codebook" and any(_is_short(v.get(k)) for v in values)]
             found.append((str(key), [{k: v.get(k) for k in columns} for v in values]))
     return found
+
+
+_SEEN = ("records", "users", "distinct", "empty", "invalid")
 
 
 def _is_short(value: Any) -> bool:
@@ -196,9 +213,9 @@ def _value(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def plan_of(c_plan: Any, statement: str | None = None) -> Plan:
+def plan_of(c_plan: Any, statement: str | None = None, private: dict[str, Any] | None = None) -> Plan:
     """A fre_plan as a Plan."""
-    return Plan(json.loads(json_of(lib.fre_plan_json, c_plan)), statement)
+    return Plan(json.loads(json_of(lib.fre_plan_json, c_plan)), statement, private)
 
 
 _FORECAST = ("text", "label", "format", "delimiter", "encoding", "na_values", "invalid", "embedder", "codebook")

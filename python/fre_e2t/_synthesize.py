@@ -205,15 +205,22 @@ def _seen(r: Any) -> dict[str, Any]:
     return seen
 
 
-def _log(release: Release, given: dict[str, Any]) -> None:
-    for warning in release.warnings:
+def seen_plan(r: Any) -> Plan:
+    """What a dry run would do, and what it saw."""
+    statement = string(r.release.statement) if r.release.statement != ffi.NULL else None
+    return plan_of(ffi.addressof(r, "plan"), statement, _seen(r))
+
+
+def _log(found: Release | Plan, given: dict[str, Any]) -> None:
+    seen = found.not_for_publication or {}
+    for warning in [*found.warnings, *seen.get("warnings", [])]:
         logger.warning("%s", warning)
     if "user" not in given:
         logger.warning("%s", _RECORDS_ARE_USERS)
-    ledger = (release.not_for_publication or {}).get("ledger")
+    ledger = seen.get("ledger")
     if ledger:
-        logger.info("this data has now spent epsilon %.6g, delta %.4g in %d releases", ledger["epsilon"], ledger["delta"],
-                    ledger["releases"])
+        logger.info("this data has now spent epsilon %.6g, delta %.4g in %d release%s", ledger["epsilon"], ledger["delta"],
+                    ledger["releases"], "" if ledger["releases"] == 1 else "s")
 
 
 class Common(TypedDict, total=False):
@@ -357,11 +364,8 @@ def synthesize(data: Any = None, epsilon: float = 4, *, text: str | None = None,
         run(lib.fre_curator_synthesize, result, o, progress=bar, said=space.said)
         r = ffi.gc(result[0], lib.fre_curator_result_free)
         ffi.buffer(o.seed)[:] = bytes(32)
-        if dry_run:
-            statement = string(r.release.statement) if r.release.statement != ffi.NULL else None
-            return plan_of(ffi.addressof(r, "plan"), statement)
-        release = Release(read_folder(folder), _seen(r))
-    _log(release, given)
-    return release
+        found: Release | Plan = seen_plan(r) if dry_run else Release(read_folder(folder), _seen(r))
+    _log(found, given)
+    return found
 
 

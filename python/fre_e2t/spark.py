@@ -26,7 +26,7 @@ from ._call import Keep, Progress, call, flag, path_of, run
 from ._data import check_columns
 from ._errors import DataError, InputOutputError, InternalError, MissingError, UsageError, string
 from ._fre import ffi, lib
-from ._plan import Plan, plan_of, request_of, said
+from ._plan import Plan, request_of, said
 from ._release import Release, read_folder
 
 _WITHOUT = ("a Spark worker has not the package fre-e2t with pyarrow: install the same wheel on every machine, or pass an "
@@ -39,6 +39,13 @@ _ENDED = "Spark ended while the release was made, and its own log says why; noth
 def _missing(what: str) -> MissingError:
     return MissingError(f"fre_e2t.spark needs {what}, which is not installed: pip install 'pyspark>=4.0' pyarrow 'pandas<3', and "
                         "Java 17")
+
+
+def _of_the_frame(sentence: str) -> str:
+    """A sentence of the library, which knows of workers' parts and of no frame."""
+    if not sentence.startswith("the workers have no record"):
+        return sentence
+    return "the frame has no record that can be used: it is empty, or in each the text or the user is null"
 
 
 def _need_pyspark() -> None:
@@ -399,7 +406,7 @@ def synthesize(frame: Any, epsilon: float = 4, *, text: str = "text", user: str 
         bar = Progress(progress)
         o.progress = bar.c
         try:
-            run(lib.fre_curator_synthesize, result, o, progress=bar, stop=cluster.stop)
+            run(lib.fre_curator_synthesize, result, o, progress=bar, stop=cluster.stop, said=_of_the_frame)
         except InternalError:
             if cluster.error is None:
                 raise
@@ -408,8 +415,6 @@ def synthesize(frame: Any, epsilon: float = 4, *, text: str = "text", user: str 
             ffi.buffer(o.seed)[:] = bytes(32)
             cluster.close()
         r = ffi.gc(result[0], lib.fre_curator_result_free)
-        if dry_run:
-            return plan_of(ffi.addressof(r, "plan"), string(r.release.statement))
-        release = Release(read_folder(target), _synthesize._seen(r))
-    _synthesize._log(release, given)
-    return release
+        found: Release | Plan = _synthesize.seen_plan(r) if dry_run else Release(read_folder(target), _synthesize._seen(r))
+    _synthesize._log(found, given)
+    return found

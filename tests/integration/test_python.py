@@ -643,6 +643,7 @@ def test_missing_texts_are_left_out():
     release = fre_e2t.synthesize(some, **PLAIN)
     there = sum(t is not None for t in some)
     assert release.not_for_publication["records"] == there
+    assert fre_e2t.synthesize(some, **PLAIN, dry_run=True).not_for_publication["invalid"] == len(some) - there
     assert fre_e2t.evaluate(release, some, threshold=40, reference="none")["originals"] == there
     with pytest.raises(fre_e2t.DataError, match="^data: record 1: "):
         fre_e2t.synthesize(some, **PLAIN, invalid="strict")
@@ -916,6 +917,17 @@ def test_log(caplog):
     said = " ".join(r.getMessage() for r in caplog.records)
     assert "name them with user" in said
     assert not any(t in said for t in texts())
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_the_log_has_what_the_ledger_notes(alone, caplog, dry_run):
+    some = texts()
+    fre_e2t.synthesize(some, **{**BUDGET, "inverter": "none", "user": False})
+    caplog.clear()
+    found = fre_e2t.synthesize(some[:-1] + ["one more wish"], **{**BUDGET, "inverter": "none", "user": False},
+                               data_name="June", dry_run=dry_run)
+    notes = found.not_for_publication["warnings"]
+    assert len(notes) == 1 and notes[0] in [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
 
 
 @long

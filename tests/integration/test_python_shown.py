@@ -190,7 +190,22 @@ def test_a_plan_in_words():
     assert "None" not in text and "None" not in shown
     for said in (text, shown):
         assert "levels" in said and "1024" in said and "count_sigma" in said
+        assert "noise_at_threshold" in said and "codebook" not in said.split("Privacy statement", maxsplit=1)[0]
     assert "Privacy statement" in shown and eval(repr(plan)) == dict(plan)  # pylint: disable=eval-used
+
+
+def test_a_dry_run_says_what_was_read(alone):
+    dry = fre_e2t.synthesize([*texts(), None], **PLAIN, levels="grid,256", dry_run=True)
+    assert f"records {len(texts())}, " in str(dry) and "invalid 1" in str(dry) and "codebook" not in str(dry)
+    assert f">{len(texts())}<" in dry._repr_html_() and pickle.loads(pickle.dumps(dry)).not_for_publication is None
+
+
+def test_the_noise_is_the_program_s(fre):
+    for levels in ("grid", "grid,1024", "1024,256"):
+        told = fre("plan", "--epsilon", "4", "--levels", levels).out
+        noise = float(re.search(r"noise at threshold +([0-9.]+)", told)[1])
+        assert fre_e2t.plan(4, levels=levels).noise_at_threshold == pytest.approx(noise, abs=2e-4)
+    assert fre_e2t.account(sampling_rate=.5, tau=20, sigma=1, population=1000).noise_at_threshold is None
 
 
 def test_a_release_in_memory_has_a_name_in_the_ledger(alone, tmp_path):

@@ -214,6 +214,7 @@ def test_a_dry_run_plans(session, records):
     frame = session.createDataFrame(records, SCHEMA)
     plan = spark_of.synthesize(frame, user="who", dry_run=True, **ARGS)
     assert plan["epsilon"] == 8 and "differential" in plan.statement.lower()
+    assert plan.not_for_publication["records"] == len(records)
 
 
 @pytest.mark.parametrize("schema, user, more, kind, words", [
@@ -253,7 +254,7 @@ def test_no_frame():
 
 
 def test_no_record(session):
-    with pytest.raises(fre_e2t.MissingError, match="no record"):
+    with pytest.raises(fre_e2t.MissingError, match="^the frame has no record that can be used"):
         spark_of.synthesize(session.createDataFrame([], SCHEMA), user="who", **ARGS)
 
 
