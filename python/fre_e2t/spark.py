@@ -199,6 +199,8 @@ def _condition(error: BaseException) -> str:
 
 def _said(error: BaseException) -> BaseException:
     """An executor's error as the library's own, if it is one; Spark's quote values, such as what it could not cast."""
+    if isinstance(error, _errors.Error):
+        return error
     try:
         text = str(error)
     except Exception:  # py4j asks Java for the text, which may have ended
