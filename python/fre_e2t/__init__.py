@@ -12,6 +12,7 @@ from ._account import account
 from ._audit import audit
 from ._errors import (AgainError, DataError, Error, ExistsError, InfeasibleError, InputOutputError, InternalError,
                       LimitError, MissingError, ModelError, OutOfMemoryError, RefusedError, UsageError)
+from ._errors import name_parameters_of as _name_parameters_of
 from ._language import embed, invert, score
 from ._ledger import ledger
 from ._plan import Plan, plan
@@ -30,6 +31,8 @@ __all__ = [
 for _name in __all__:  # what tracebacks and pickles call it
     globals()[_name].__module__ = "fre_e2t"
 del _name
+_name_parameters_of(account, audit, bundled_data, embed, evaluate, invert, ledger, load, plan, score, synthesize,
+                    Release.report, Release.save)
 
 
 def __dir__() -> list[str]:

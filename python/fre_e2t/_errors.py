@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Callable
+from typing import Any
 
 from ._fre import ffi, lib
 
@@ -12,14 +15,26 @@ def one_line(sentence: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in sentence)
 
 
+_parameters: set[str] = set()
+
+
+def name_parameters_of(*functions: Callable[..., Any]) -> None:
+    """Sentences may begin with the name of one of these functions' parameters."""
+    for function in functions:
+        _parameters.update(inspect.signature(function).parameters)
+
+
 class Error(Exception):
     """Anything that went wrong.  `str()` is one sentence that says what to do; it never holds a text, an
-    embedding or a secret.  `parameter` is the first parameter that it names, or None."""
+    embedding or a secret.  `parameter` is the one that it is about, or None."""
 
     parameter: str | None = None
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(one_line(a) if isinstance(a, str) else a for a in args))
+        first = re.match(r"[a-z_]+(?=[ :])", str(self))
+        if first and first[0] in _parameters:
+            self.parameter = first[0]
 
 
 class UsageError(Error, ValueError):
@@ -119,6 +134,6 @@ def error_of(status: int, err, said=lambda sentence: sentence) -> BaseException:
         return KeyboardInterrupt()
     sentence = named(string(err.text)) or string(lib.fre_status_text(status))
     error = _KINDS.get(status, InternalError)(said(sentence))
-    field = string(err.field)
-    error.parameter = name_of(field) if field else None
+    if field := string(err.field):
+        error.parameter = name_of(field)
     return error

@@ -622,6 +622,12 @@ def test_errors_by_kind(tmp_path):
     with pytest.raises(fre_e2t.Error) as caught:
         fre_e2t.plan(4, threshold=0)
     assert caught.value.parameter == "threshold"
+    for name, wrong in {"epsilon": lambda: fre_e2t.plan("4"), "text": lambda: fre_e2t.synthesize(["a"], text=5),
+                        "output": lambda: fre_e2t.synthesize(["a"], output=5), "seed": lambda: fre_e2t.synthesize(["a"], seed=5),
+                        "folder": lambda: fre_e2t.load(5), None: lambda: fre_e2t.synthesize()}.items():
+        with pytest.raises(fre_e2t.UsageError) as caught:
+            wrong()
+        assert caught.value.parameter == name
     with pytest.raises(TypeError):
         fre_e2t.plan(4, thresold=5)
     with pytest.raises(fre_e2t.UsageError, match="not both"):
