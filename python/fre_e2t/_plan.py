@@ -184,7 +184,7 @@ def _tables(plan: Plan) -> list[tuple[str, list[dict[str, Any]]]]:
     """What there are several of, such as levels: without columns in which nothing stands, and without hashes, which
     are wider than a page.  Before them, what was read."""
     seen = {key: plan.not_for_publication[key] for key in _SEEN} if plan.not_for_publication else {}
-    found = [("what was read", [seen])] if seen else []
+    found = [("what was read (not for publication)", [seen])] if seen else []
     for key, values in plan.items():
         if isinstance(values, list) and values and all(isinstance(v, dict) for v in values):
             columns = [k for k in values[0] if k != "codebook" and any(_is_short(v.get(k)) for v in values)]
