@@ -70,6 +70,10 @@ set_target_properties(fre-python PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_
 set_target_properties(fre-e2t PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib")
 install(TARGETS fre-python LIBRARY DESTINATION fre_e2t COMPONENT python)
 install(TARGETS fre-e2t RUNTIME DESTINATION fre_e2t/bin COMPONENT python)
+if(FRE_WHEEL) # what `score` names where its model is not there
+    install(PROGRAMS tools/get-language-model DESTINATION ${SKBUILD_SCRIPTS_DIR} RENAME fre-e2t-get-language-model
+        COMPONENT python)
+endif()
 file(GLOB kernels ${FRE_LLAMA_LIBDIR}/libggml-cpu*.so)
 install(FILES ${kernels} DESTINATION fre_e2t/lib COMPONENT python)
 # Once each, by the name that the loader looks for: a wheel has no links.

@@ -417,6 +417,7 @@ void fre_curator_result_free(fre_curator_result *r);
 static const double FRE_SHOWN_WEAK;
 static const double FRE_SHOWN_FAR;
 static char *const FRE_SHOWN_MARK;
+static char *const FRE_SHOWN_MARK_THEMES;
 const char *const *fre_release_files(void);
 fre_status fre_release_read(fre_release *out, const char *folder, fre_err *err);
 void fre_release_wipe(fre_release *r);

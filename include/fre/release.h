@@ -179,6 +179,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_release_paraphrase(fre_release *r,
 #define FRE_SHOWN_WEAK 0.5
 /** ... and marked, which this explains. */
 #define FRE_SHOWN_MARK "? more likely wrong than right (confidence below .5)"
+/** The same where there are levels: what a theme is about is right more often than how it is worded. */
+#define FRE_SHOWN_MARK_THEMES                                                                      \
+    "? as a sentence more likely wrong than right (below .5), as a theme less so"
 /** A text with less similarity gives way to a public one (docs/decisions/0028). */
 #define FRE_SHOWN_FAR 0.6
 

@@ -39,12 +39,13 @@ def check_column(name: str, names: list[Any], parameter: str) -> None:
     if names.count(name) == 1:
         return
     if name in names:
-        raise DataError(f"data has {names.count(name)} columns {name!r} for {parameter}: give all but one another name")
+        raise DataError(f"data has {names.count(name)} columns {name!r} for {parameter}: give all but one another name",
+                        parameter=parameter)
     near = difflib.get_close_matches(name, [n for n in names if isinstance(n, str)], 1)
     likely = f"; did you mean {near[0]!r}?" if near else ""
     asked = f": name the one of the {parameter}s with {parameter}=" if name == parameter else f" for {parameter}"
     known = ", ".join(str(n)[:40] for n in names[:20])
-    raise DataError(f"data has no column {name!r}{asked}; its columns: {known or 'none'}{likely}")
+    raise DataError(f"data has no column {name!r}{asked}; its columns: {known or 'none'}{likely}", parameter=parameter)
 
 
 def _string(c: Any) -> str:
@@ -72,7 +73,7 @@ def _column(keep: Keep, schema: Any, child: int, name: str, kinds: dict[str, str
         if child < 0:
             raise DataError(f"data {holds}")
         whole = " (.astype('Int64') where pandas made floats of integers)" if parameter == "user" and form in _FLOATS else ""
-        raise DataError(f"the column {name!r} {holds}{whole}, or name another with {parameter}=")
+        raise DataError(f"the column {name!r} {holds}{whole}, or name another with {parameter}=", parameter=parameter)
     c = keep.also(ffi.new("fre_py_column *"))
     c.child, c.format = child, form[:1].encode()
     c.index = schema.format[0] if is_dictionary else b"\0"

@@ -30,11 +30,10 @@ class Error(Exception):
 
     parameter: str | None = None
 
-    def __init__(self, *args: object) -> None:
+    def __init__(self, *args: object, parameter: str | None = None) -> None:
         super().__init__(*(one_line(a) if isinstance(a, str) else a for a in args))
         first = re.match(r"[a-z_]+(?=[ :])", str(self))
-        if first and first[0] in _parameters:
-            self.parameter = first[0]
+        self.parameter = parameter or (first[0] if first and first[0] in _parameters else None)
 
 
 class UsageError(Error, ValueError):
@@ -120,6 +119,7 @@ def name_of(parameter: str) -> str:
 
 def named(sentence: str) -> str:
     """A sentence of the library, where parameters stand in braces, with their names here."""
+    sentence = sentence.replace("add {force}", "add force=True")
     return re.sub(r"\{([a-z_0-9]+)\}( (?=FILE\b))?", lambda m: name_of(m.group(1)) + ("=" if m.group(2) else ""), sentence)
 
 
@@ -133,7 +133,5 @@ def error_of(status: int, err, said=lambda sentence: sentence) -> BaseException:
     if status == lib.FRE_E_INTERRUPTED:
         return KeyboardInterrupt()
     sentence = named(string(err.text)) or string(lib.fre_status_text(status))
-    error = _KINDS.get(status, InternalError)(said(sentence))
-    if field := string(err.field):
-        error.parameter = name_of(field)
-    return error
+    field = string(err.field)
+    return _KINDS.get(status, InternalError)(said(sentence), parameter=name_of(field) if field else None)

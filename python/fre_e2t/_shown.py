@@ -12,7 +12,7 @@ from ._errors import string
 from ._fre import lib
 
 _COLUMNS = 80
-_MARK = string(lib.FRE_SHOWN_MARK)
+_MARKS = {"group": string(lib.FRE_SHOWN_MARK), "theme": string(lib.FRE_SHOWN_MARK_THEMES)}
 LEFT, _RIGHT = "style='text-align:left'", "style='text-align:right'"
 
 
@@ -121,7 +121,7 @@ def as_text(lines: list[dict[str, Any]]) -> str:
             marked = marked or _is_weak(line)
         if len(group.lines) > lib.FRE_SHOWN_LINES:
             out.append(_row("", "", "", f"and {len(group.lines) - lib.FRE_SHOWN_LINES} more"))
-    return "\n".join(out + [s for s in (_rest(found, kind), _MARK if marked else "") if s])
+    return "\n".join(out + [s for s in (_rest(found, kind), _MARKS[kind] if marked else "") if s])
 
 
 # ---- as HTML ----------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def as_html(lines: list[dict[str, Any]]) -> str:
         if len(group.lines) > lib.FRE_SHOWN_LINES:
             rows.append(row_html(("", _RIGHT), ("", _RIGHT), ("", LEFT), (f"and {len(group.lines) - lib.FRE_SHOWN_LINES} more", LEFT)))
     head = row_html((kind, _RIGHT), ("users", _RIGHT), ("confidence", LEFT), ("text", LEFT), tag="th")
-    notes = [s for s in (_rest(found, kind), _MARK if marked else "") if s]
+    notes = [s for s in (_rest(found, kind), _MARKS[kind] if marked else "") if s]
     return (f"<p>{_title(lines)}</p>" + (f"<table>{head}{''.join(rows)}</table>" if rows else "")
             + "".join(f"<p>{s}</p>" for s in notes))
 

@@ -79,13 +79,13 @@ def _columns(frame: Any, text: str, user: str | None) -> Any:
     kind = _has(frame, text, "text")
     if not isinstance(kind, T.StringType):
         raise DataError(f"the column {text!r} is of type {kind.simpleString()}, not a string: convert it, or name another "
-                        "column")
+                        "column", parameter="text")
     columns = [quoted(text).cast("string").alias("text")]
     if user is not None:
         kind = _has(frame, user, "user")
         if not isinstance(kind, (T.StringType, T.ByteType, T.ShortType, T.IntegerType, T.LongType)):
             raise DataError(f"the column {user!r} is of type {kind.simpleString()}, not a string or an integer: name users "
-                            "by one of these")
+                            "by one of these", parameter="user")
         columns.insert(0, quoted(user).cast("string").alias("user"))
     return frame.select(*columns)
 

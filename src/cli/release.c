@@ -141,10 +141,12 @@ static size_t print_groups(const fre_release *r, const fre_shown_line *line)
 
 static void print_notes(const fre_release *r, size_t marked)
 {
+    const bool themes = fre_release_has_themes(r);
+
     if (marked > 0)
-        cli_wrap(stdout, FRE_SHOWN_MARK ".", 0, 0);
+        cli_wrap(stdout, themes ? FRE_SHOWN_MARK_THEMES "." : FRE_SHOWN_MARK ".", 0, 0);
     cli_wrap(stdout,
-             fre_release_has_themes(r)
+             themes
                  ? "A line is what so many users write, as near to each other as the levels found "
                    "them; lines of one theme stand together."
                  : "A line is a wording or a few close ones; near wordings stand together, their "

@@ -372,7 +372,8 @@ def test_evaluations_of_the_program(fre, corpus, tmp_path, embedded):  # noqa: F
     def named(evaluation):
         """Parameters in the place of flags."""
         for missing in evaluation["missing"]:
-            missing["why"] = re.sub("--(label|[a-z-]+)(-field)?", lambda m: m.group(1).replace("-", "_"), missing["why"])
+            missing["why"] = re.sub("--(label|[a-z-]+)(-field)?( (?=FILE))?", lambda m: m.group(1).replace("-", "_") + "=" * bool(m.group(3)),
+                                    missing["why"])
         return evaluation
 
     named(told)
@@ -628,6 +629,13 @@ def test_errors_by_kind(tmp_path):
         with pytest.raises(fre_e2t.UsageError) as caught:
             wrong()
         assert caught.value.parameter == name
+    for wrong, name in (({"text": "txt"}, "text"), ({"text": "t", "user": "u"}, "user")):
+        with pytest.raises(fre_e2t.DataError) as caught:
+            fre_e2t.synthesize([{"t": "a"}], **wrong)
+        assert caught.value.parameter == name
+    (tmp_path / "there").mkdir()
+    with pytest.raises(fre_e2t.ExistsError, match="add force=True"):
+        fre_e2t.synthesize(texts(), **PLAIN, output=tmp_path / "there")
     with pytest.raises(TypeError):
         fre_e2t.plan(4, thresold=5)
     with pytest.raises(fre_e2t.UsageError, match="not both"):

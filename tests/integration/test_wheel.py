@@ -61,6 +61,7 @@ def test_what_it_holds():
     for name in ("_fre.abi3.so", "py.typed", "bin/fre-e2t", "licenses/LICENSE", "licenses/NOTICE", "licenses/llama.cpp-LICENSE",
                  "models/all-minilm-l6-v2.q8_0.gguf", "models/minilm-inverter.q8_0.gguf", "data/assistant-requests.jsonl.gz"):
         assert f"fre_e2t/{name}" in names
+    assert [n for n in names if n.endswith(".data/scripts/fre-e2t-get-language-model")]
     for name in names:  # no path of the machine that built it
         if name.endswith((".so", ".py", "fre-e2t")):
             text = zipfile.ZipFile(WHEEL).read(name)

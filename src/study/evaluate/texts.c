@@ -41,8 +41,8 @@ static fre_status open_language_model(evaluate_base *b, fre_evaluation *e, fre_e
 
     if (!path) {
         evaluate_leave_out(e, "language",
-                           "no language model is named: {language_model} default, "
-                           "or a file");
+                           "no language model is named: {language_model} FILE, "
+                           "or default for the usual one");
         return FRE_OK;
     }
     if (b->lm)
