@@ -10,6 +10,7 @@ from ._account import mechanism_of, preset
 from ._call import Progress, is_word, json_of, logger, run
 from ._distributed import distributed as distributed_of
 from ._errors import UsageError, named, string
+from ._facts import Facts
 from ._fre import ffi, lib
 from ._options import seed_of
 from ._plan import collection_of, number, request_of, said
@@ -121,7 +122,7 @@ def audit(epsilon: float = 4, *, runs: int | None = None, confidence: float | No
           noise: str | None = None, tau: int | None = None, sigma: float | None = None, lambda_: float | None = None,
           gamma: int | None = None, sigma_factor: float | None = None, tau_factor: float | None = None,
           rate_factor: float | None = None, threads: int | None = None,
-          progress: bool | None = None) -> dict[str, Any]:
+          progress: bool | None = None) -> Facts:
     """Attack a mechanism: a lower bound on epsilon against the claim, without any data.  The keys of `fre-e2t audit
     --json`; a bound above the claim refutes it, one below proves nothing.
 
@@ -142,7 +143,7 @@ def audit(epsilon: float = 4, *, runs: int | None = None, confidence: float | No
         logger.warning("%s", named(string(weak)))
     run(lib.fre_audit_run, out, o, progress=bar)
     a = ffi.gc(out[0], lib.fre_audit_free)
-    found = json.loads(json_of(lib.fre_audit_json, a, o, weak))
+    found = Facts(json.loads(json_of(lib.fre_audit_json, a, o, weak)))
     found["warnings"] = [named(w) for w in found["warnings"]]
     del kept  # until here
     return found

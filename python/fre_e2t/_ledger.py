@@ -7,6 +7,7 @@ from typing import Any
 
 from ._call import Keep, call, path_of, run
 from ._errors import MissingError, string
+from ._facts import Facts
 from ._fre import ffi, lib
 
 _STATES = ("booked", "published", "failed", "unknown")  # in the order of fre_ledger_state
@@ -40,7 +41,7 @@ def ledger_path() -> str:
     return path
 
 
-def ledger(file: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+def ledger(file: str | os.PathLike[str] | None = None) -> Facts:
     """The entries of a ledger, oldest first, and what each set of data has spent in all: the keys of `fre-e2t ledger
     show --json`.  By default the user's own, of which it is no fault if it is not there yet."""
     path = ledger_path() if file is None else path_of(file, "file")
@@ -50,7 +51,7 @@ def ledger(file: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     except MissingError:
         if file is not None:
             raise
-        return {"file": path, "entries": [], "totals": []}
+        return Facts({"file": path, "entries": [], "totals": []})
     book = ffi.gc(out[0], lib.fre_ledger_book_free)
-    return {"file": path, "entries": [_entry(book.entry[i]) for i in range(book.n)],
-            "totals": [_total(book.set[i]) for i in range(book.n_sets)]}
+    return Facts({"file": path, "entries": [_entry(book.entry[i]) for i in range(book.n)],
+                  "totals": [_total(book.set[i]) for i in range(book.n_sets)]})

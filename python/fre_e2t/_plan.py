@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import os
-import textwrap
 from typing import Any
 
 import numpy as np
 
 from ._call import Keep, Progress, call, json_of, path_of, run, word
 from ._errors import UsageError, name_of, named, string
+from ._facts import Facts
 from ._fre import ffi, lib
-from ._shown import LEFT, notes_html, row_html, statement_html
+from ._shown import statement_html
 
 _CHOICES = {
     "adjacency": ("add-remove", "replace"),
@@ -131,7 +130,7 @@ def said(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-class Plan(dict[str, Any]):
+class Plan(Facts):
     """A plan, or an account: the keys that `fre-e2t plan --json` prints."""
 
     def __init__(self, values: dict[str, Any], statement: str | None = None, private: dict[str, Any] | None = None) -> None:
@@ -142,29 +141,19 @@ class Plan(dict[str, Any]):
         """What a dry run saw, exactly, and what the ledger says: as a release's."""
 
     @property
-    def warnings(self) -> list[str]:
-        """What one should know of it."""
-        return [named(w) for w in self.get("warnings", [])]
-
-    @property
     def noise_at_threshold(self) -> float | None:
         """How blurred the mean of the smallest cell will be, the norm of its noise: below about .5 a text is usually
         recognised, above 1 it is mostly noise.  None: the plan does not say."""
         return _noise(self.get("sigma_published"), self.get("dimension"), self.get("tau"))
 
-    def __str__(self) -> str:
-        several = [f"{key}: {_inline(row)}" for key, table in _tables(self) for row in table]
-        return "\n".join([*(f"{key:<19} {value}" for key, value in _rows(self)),
-                          *(textwrap.fill(line, 80, subsequent_indent="    ") for line in (*several, *self.warnings))])
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))
+    def _shown(self) -> dict[str, Any]:
+        """Before the plan's own tables what was read."""
+        private = self.not_for_publication
+        seen = {"what was read (not for publication)": [{key: private[key] for key in _SEEN}]} if private else {}
+        return {**seen, **self, "noise_at_threshold": self.noise_at_threshold}
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th {LEFT}>{html.escape(key)}</th><td {LEFT}>{html.escape(value)}</td></tr>"
-                       for key, value in _rows(self))
-        tables = "".join(f"<p>{html.escape(key)}</p>{_table_html(table)}" for key, table in _tables(self))
-        return f"<div><table>{rows}</table>{tables}{notes_html(self.warnings)}{statement_html(self.statement)}</div>"
+        return f"<div>{super()._repr_html_()}{statement_html(self.statement)}</div>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Plan, (dict(self), self.statement)
@@ -174,43 +163,7 @@ def _noise(sigma: Any, dimension: Any, tau: Any) -> float | None:
     return sigma * math.sqrt(dimension) / tau if sigma is not None and dimension and tau else None
 
 
-def _rows(plan: Plan) -> list[tuple[str, str]]:
-    """What has one value, for people."""
-    found = {**plan, "noise_at_threshold": plan.noise_at_threshold}
-    return [(str(key), _value(value)) for key, value in found.items() if _is_short(value)]
-
-
-def _tables(plan: Plan) -> list[tuple[str, list[dict[str, Any]]]]:
-    """What there are several of, such as levels: without columns in which nothing stands, and without hashes, which
-    are wider than a page.  Before them, what was read."""
-    seen = {key: plan.not_for_publication[key] for key in _SEEN} if plan.not_for_publication else {}
-    found = [("what was read (not for publication)", [seen])] if seen else []
-    for key, values in plan.items():
-        if isinstance(values, list) and values and all(isinstance(v, dict) for v in values):
-            columns = [k for k in values[0] if k != "codebook" and any(_is_short(v.get(k)) for v in values)]
-            found.append((str(key), [{k: v.get(k) for k in columns} for v in values]))
-    return found
-
-
 _SEEN = ("records", "users", "distinct", "empty", "invalid")
-
-
-def _is_short(value: Any) -> bool:
-    return value is not None and not isinstance(value, (list, dict))
-
-
-def _inline(row: dict[str, Any]) -> str:
-    return ", ".join(f"{key} {_value(value)}" for key, value in row.items() if value is not None)
-
-
-def _table_html(table: list[dict[str, Any]]) -> str:
-    head = row_html(*((html.escape(str(key)), LEFT) for key in table[0]), tag="th")
-    rows = "".join(row_html(*(("" if v is None else html.escape(_value(v)), LEFT) for v in row.values())) for row in table)
-    return f"<table>{head}{rows}</table>"
-
-
-def _value(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def plan_of(c_plan: Any, statement: str | None = None, private: dict[str, Any] | None = None) -> Plan:

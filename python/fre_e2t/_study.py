@@ -13,6 +13,7 @@ import numpy as np
 from ._call import Keep, Progress, flag, json_of, path_of, run, word
 from ._data import Texts, Workspace, file_of, is_iterable, is_path, matrix, write_matrix
 from ._errors import UsageError, named
+from ._facts import Facts
 from ._fre import ffi, lib
 from ._options import corpus_options
 from ._plan import number, said
@@ -48,7 +49,7 @@ def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: s
              codebook: str | os.PathLike[str] | None = None, classifiers: bool = True, format: str | None = None,
              delimiter: str | None = None, encoding: str | None = None, na_values: str | None = None,
              invalid: str | None = None, threads: int | None = None,
-             progress: bool | None = None) -> dict[str, Any]:
+             progress: bool | None = None) -> Facts:
     """How near synthetic texts are to the originals: the keys of `fre-e2t evaluate --json`.  NOT private: the
     numbers come from the originals without noise.
 
@@ -89,4 +90,4 @@ def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: s
         measured = json.loads(json_of(lib.fre_evaluation_json, out, 1 + len(others)))
     for other, scores in zip(others, measured["against"]):
         _named(scores, other)
-    return _named(measured, synthetic)
+    return Facts(_named(measured, synthetic))

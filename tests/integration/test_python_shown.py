@@ -3,6 +3,7 @@
 import html
 import importlib
 import inspect
+import json
 import os
 import pickle
 import re
@@ -265,6 +266,24 @@ def test_notebooks_of_others_are_notebooks(monkeypatch):
     assert _call._in_notebook()
     module.get_ipython = lambda: None
     assert not _call._in_notebook()
+
+
+def test_numbers_as_people_read_them(alone):
+    """Evaluations, audits and ledgers: a cell that ends in one had a thousand lines of curves."""
+    release = fre_e2t.synthesize(texts(), **PLAIN, ledger=False, seed=SEED[1])
+    measured = fre_e2t.evaluate(release, texts(), threshold=40)
+    fre_e2t.synthesize(texts(), **PLAIN, data_name="may & june")
+    audit = fre_e2t.audit(4, population=100_000, threshold=60, runs=1000, dimension=16)
+    for found, words in ((measured, ["centroid.frequent   precision 1", "missing: metric text"]),
+                         (fre_e2t.ledger(), ["totals: name may & june, releases 1"]),
+                         (audit, ["verdict             not refuted", "scenarios: name added"])):
+        shown = str(found)
+        assert all(word in shown for word in words) and len(shown.splitlines()) < 100
+        assert max(map(len, shown.splitlines())) <= 80
+        page = found._repr_html_()
+        assert all(html.escape(word.split()[-1]) in page for word in words) and len(page) < 20000
+        assert not re.search("[0-9a-f]{16}", shown + page) and "None" not in shown + page
+        assert json.loads(json.dumps(found)) == found == pickle.loads(pickle.dumps(found))
 
 
 def test_what_is_left_counts_down():
