@@ -225,18 +225,21 @@ def _line(keys: tuple[str, str | None], record: Record) -> str:
     return line + "}\n"
 
 
-def write_records(out: io.BufferedWriter, rows: Iterable[Record], text: str, user: str | None) -> int:
-    """JSON lines, a record each; returns how many."""
-    keys = (json.dumps(text) + ":", json.dumps(user) + ":" if user is not None else None)
+def _write(out: io.BufferedWriter, lines: Iterable[str]) -> int:
     n = 0
-    for record in rows:
-        line = _line(keys, record).encode("utf-8", "surrogatepass")
+    for n, line in enumerate(lines, 1):
+        data = line.encode("utf-8", "surrogatepass")
         with _handing_over():
-            out.write(line)
-        n += 1
+            out.write(data)
     with _handing_over():
         out.flush()
     return n
+
+
+def write_records(out: io.BufferedWriter, rows: Iterable[Record], text: str, user: str | None) -> int:
+    """JSON lines, a record each; returns how many."""
+    keys = (json.dumps(text) + ":", json.dumps(user) + ":" if user is not None else None)
+    return _write(out, (_line(keys, record) for record in rows))
 
 
 def file_of(data: Any, called: str) -> str:
@@ -359,25 +362,13 @@ def write_users(space: Workspace, users: Any, rows: int) -> str:
         raise UsageError("with embeddings, user is a sequence: the user of each row, or the path of a file with them "
                          "(a pathlib.Path)")
     path, out = space.file("user.jsonl", "user")
-    names = ((None, _user(name, i, "the user")) for i, name in enumerate(users, 1))
-    n = write_users_file(out, itertools.islice(names, rows + 1))
+    names = (_user(name, i, "the user") for i, name in enumerate(users, 1))
+    n = _write(out, (json.dumps({"user": name}, ensure_ascii=False) + "\n" for name in itertools.islice(names, rows + 1)))
     if n > rows:
         raise DataError(f"user names more users than the {rows} rows of embeddings: give one for each")
     if n != rows:
         raise DataError(f"user names {n} users, but embeddings has {rows} rows: give one for each")
     return path
-
-
-def write_users_file(out: io.BufferedWriter, names: Iterable[Record]) -> int:
-    n = 0
-    for _, name in names:
-        line = (json.dumps({"user": name}, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
-        with _handing_over():
-            out.write(line)
-        n += 1
-    with _handing_over():
-        out.flush()
-    return n
 
 
 def encoder(model: Any):
