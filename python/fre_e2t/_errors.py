@@ -106,6 +106,7 @@ NAMES = {
     "user_field": "user",
     "user_file": "user",
     "label_field": "label",
+    "force": "force=True",
     "strict": "invalid='strict'",
     "no_classifiers": "classifiers=False",
     "lambda": "lambda_",
@@ -119,7 +120,6 @@ def name_of(parameter: str) -> str:
 
 def named(sentence: str) -> str:
     """A sentence of the library, where parameters stand in braces, with their names here."""
-    sentence = sentence.replace("add {force}", "add force=True")
     return re.sub(r"\{([a-z_0-9]+)\}( (?=FILE\b))?", lambda m: name_of(m.group(1)) + ("=" if m.group(2) else ""), sentence)
 
 
