@@ -9,9 +9,9 @@ import textwrap
 from typing import Any
 
 from ._errors import named
-from ._shown import LEFT, notes_html, row_html
+from ._shown import COLUMNS, LEFT, notes_html, row_html
 
-_COLUMNS, _KEY = 80, 20
+_KEY = 20  # columns
 _CURVES = ("curve", "curves")  # for drawings
 _HASH = re.compile(r"[0-9a-f]{16,}")
 
@@ -61,7 +61,11 @@ def _table_html(table: list[dict[str, Any]]) -> str:
 
 
 def _folded(line: str, indent: int = 4) -> str:
-    return textwrap.fill(line, _COLUMNS, subsequent_indent=" " * indent, break_on_hyphens=False)
+    return textwrap.fill(line, COLUMNS, subsequent_indent=" " * indent, break_on_hyphens=False)
+
+
+def _line(key: str, value: str) -> str:
+    return _folded(f"{key + ' ':<{_KEY}}{value}", _KEY)
 
 
 class Facts(dict[str, Any]):
@@ -78,8 +82,7 @@ class Facts(dict[str, Any]):
     def __str__(self) -> str:
         found = self._shown()
         several = [f"{key}: {_inline(row)}" for key, table in _tables(found) for row in table]
-        return "\n".join([*(_folded(f"{key:<{_KEY}}{value}" if len(key) < _KEY else f"{key} {value}", _KEY) for key, value in _rows(found)),
-                          *map(_folded, (*several, *self.warnings))])
+        return "\n".join([*(_line(*row) for row in _rows(found)), *map(_folded, (*several, *self.warnings))])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))

@@ -11,7 +11,7 @@ from typing import Any
 from ._errors import string
 from ._fre import lib
 
-_COLUMNS = 80
+COLUMNS = 80
 _MARKS = {"group": string(lib.FRE_SHOWN_MARK), "theme": string(lib.FRE_SHOWN_MARK_THEMES)}
 LEFT, _RIGHT = "style='text-align:left'", "style='text-align:right'"
 
@@ -117,7 +117,7 @@ def as_text(lines: list[dict[str, Any]]) -> str:
     for group in found[:lib.FRE_SHOWN_GROUPS]:
         for i, line in enumerate(group.lines[:lib.FRE_SHOWN_LINES]):
             whole = f"{group.users:.0f}" if i == 0 else ""
-            out.append(_row(whole, f"{_users(line):.0f}", _sure(line), _cut(_said(line, nothing)[0], _COLUMNS - 30)))
+            out.append(_row(whole, f"{_users(line):.0f}", _sure(line), _cut(_said(line, nothing)[0], COLUMNS - 30)))
             marked = marked or _is_weak(line)
         if len(group.lines) > lib.FRE_SHOWN_LINES:
             out.append(_row("", "", "", f"and {len(group.lines) - lib.FRE_SHOWN_LINES} more"))
